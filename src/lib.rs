@@ -1,0 +1,10 @@
+//! askls gives any editor an agent.
+//!
+//! An editor starts `askls` as a language server; a command starts a *turn* (model → tools → model → … → answer)
+//! over the workspace's files. Reads go through the open buffers first, edits are staged and offered, never
+//! written behind the editor's back. The same binary answers on the command line.
+//!
+//! The modules, in reading order; each uses only those above it, and the two faces at the end do not know
+//! each other:
+
+pub mod protocol;

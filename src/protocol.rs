@@ -1,0 +1,330 @@
+//! The words that every layer shares: items of a thread, events of a turn, and the ways it can end. Pure data.
+
+use std::{fmt, ops::AddAssign, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Names one thread for as long as the process lives; the text is opaque to everyone but its maker.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ThreadId(Arc<str>);
+
+impl ThreadId {
+    /// A new id that no other thread of any askls process carries.
+    pub fn new() -> Self {
+        Self(format!("thread-{:016x}", rand::random::<u64>()).into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Default for ThreadId {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl From<&str> for ThreadId {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The format in which a model server is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Wire {
+    /// OpenAI Responses (`POST …/responses`).
+    Responses,
+    /// OpenAI Chat Completions (`POST …/chat/completions`), spoken by every compatible server.
+    Chat,
+}
+
+impl Wire {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Responses => "responses",
+            Self::Chat => "chat",
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An output item exactly as a server sent it. The same wire sends it back unchanged, so that fields which
+/// askls does not know (`encrypted_content`, `phase`, `thought_signature`) survive the round trip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raw {
+    pub wire: Wire,
+    /// One JSON object.
+    pub json: Arc<str>,
+}
+
+/// One entry of a thread's history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    User(UserMessage),
+    Agent(AgentMessage),
+    Reasoning(Reasoning),
+    Call(ToolCall),
+    Output(ToolOutput),
+    /// Something that only its own wire understands; other wires leave it out.
+    Opaque(Raw),
+}
+
+/// What the user asked, and what the face added about where they were when they asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserMessage {
+    /// The user's own words.
+    pub text: String,
+    /// The open file, the selection, the diagnostics: written for the model, never shown as the user's words.
+    pub context: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentMessage {
+    pub text: String,
+    pub state: MessageState,
+    pub raw: Option<Raw>,
+}
+
+/// Whether an agent message may be shown as an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageState {
+    Whole,
+    /// The stream ended before the message did; it is kept and never shown as success.
+    Partial,
+    /// The model declined.
+    Refusal,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reasoning {
+    /// What may be shown to the user; empty when the server sends it encrypted only.
+    pub text: String,
+    pub raw: Option<Raw>,
+}
+
+/// A call that the model asked for. The arguments stay as the model wrote them, broken or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    pub arguments: String,
+    pub raw: Option<Raw>,
+}
+
+/// What a call answered, written for the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolOutput {
+    pub call_id: String,
+    pub text: String,
+    pub is_error: bool,
+}
+
+/// Tokens as the server counted them; all zero when it did not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    pub input_tokens: u64,
+    /// The part of `input_tokens` that was read from the server's prompt cache.
+    pub cached_tokens: u64,
+    pub output_tokens: u64,
+    /// The part of `output_tokens` that was spent on reasoning.
+    pub reasoning_tokens: u64,
+}
+
+impl Usage {
+    pub fn total(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        // Servers say what they like.
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+    }
+}
+
+/// How a turn ended. Data, never a sentence: each face finds its own words and exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StopReason {
+    /// The model answered and asked for nothing more.
+    Answer,
+    /// A bound was reached before the answer was whole.
+    Limit(Limit),
+    /// The stream ended, stalled or turned to rubbish before the answer was whole.
+    Interrupted,
+    /// The model, or the filter in front of it, declined.
+    Refused,
+    /// The user stopped it.
+    Cancelled,
+    /// The model server could not be reached or would not serve the request.
+    ProviderError,
+    /// The model ended its turn without a word.
+    Empty,
+}
+
+/// Which bound was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// Model requests in one turn.
+    Steps,
+    /// Tokens in one reply, as the server cut it.
+    OutputTokens,
+    /// The thread no longer fits the model's window.
+    Context,
+    /// The same call again and again.
+    RepeatedCall,
+    /// Calls that failed one after the other.
+    ToolErrors,
+}
+
+impl StopReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::Limit(_) => "limit",
+            Self::Interrupted => "interrupted",
+            Self::Refused => "refused",
+            Self::Cancelled => "cancelled",
+            Self::ProviderError => "provider_error",
+            Self::Empty => "empty",
+        }
+    }
+
+    pub fn limit(self) -> Option<Limit> {
+        match self {
+            Self::Limit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+}
+
+impl Limit {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+            Self::OutputTokens => "output_tokens",
+            Self::Context => "context",
+            Self::RepeatedCall => "repeated_call",
+            Self::ToolErrors => "tool_errors",
+        }
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for StopReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// What happens in a turn, in the order in which it happens, for a face to show.
+///
+/// Every `ToolStarted` is followed by exactly one `ToolEnded` with the same `call_id`, and every `TurnStarted`
+/// by exactly one `TurnEnded`, on every ending.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    TurnStarted {
+        thread_id: ThreadId,
+        model: String,
+    },
+    /// A model request is about to be sent.
+    StepStarted {
+        step: u32,
+        max_steps: u32,
+    },
+    Text {
+        text: String,
+    },
+    Reasoning {
+        text: String,
+    },
+    /// The call begins to run (or is answered at once because it cannot).
+    ToolStarted {
+        call_id: String,
+        name: String,
+        /// What the call is about in a few words, for a progress line: a path, a pattern, a command.
+        target: String,
+        arguments: String,
+    },
+    ToolEnded {
+        call_id: String,
+        name: String,
+        output: String,
+        is_error: bool,
+        #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
+        duration: Duration,
+    },
+    /// After each step: what the turn has used so far.
+    Usage {
+        step: u32,
+        #[serde(flatten)]
+        usage: Usage,
+    },
+    /// A request failed and is sent again after `wait`.
+    Retrying {
+        attempt: u32,
+        reason: String,
+        #[serde(rename = "wait_ms", serialize_with = "milliseconds")]
+        wait: Duration,
+    },
+    /// An edit was staged: nothing is written yet.
+    EditProposed {
+        path: String,
+        /// The file's whole change so far in this turn, as a unified diff.
+        diff: String,
+    },
+    TurnEnded {
+        thread_id: ThreadId,
+        stop_reason: StopReason,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        limit: Option<Limit>,
+        /// What happened and what to do, for people; absent when the turn simply ended with its answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
+        answer: String,
+        steps: u32,
+        #[serde(flatten)]
+        usage: Usage,
+    },
+}
+
+fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(duration.as_millis().try_into().unwrap_or(u64::MAX))
+}
