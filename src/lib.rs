@@ -8,3 +8,5 @@
 //! each other:
 
 pub mod protocol;
+
+pub mod workspace;

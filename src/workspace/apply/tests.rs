@@ -1,0 +1,188 @@
+use std::fs;
+
+use expect_test::{Expect, expect};
+
+use super::{super::testing::Project, *};
+
+fn apply(project: &Project) -> String {
+    match project.files.proposal().apply_to_disk(&project.workspace) {
+        Ok(()) => "applied".to_owned(),
+        Err(conflicts) => {
+            conflicts.into_iter().map(|conflict| conflict.reason).collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+fn check(project: &Project, expected: &str, disk: Expect) {
+    assert_eq!(apply(project), expected);
+    disk.assert_eq(&project.disk());
+}
+
+// SPEC T5
+#[test]
+fn all_files_are_written_with_their_folders_and_nothing_is_left_behind() {
+    let project = Project::new(&[("a.txt", "\u{feff}a\r\n"), ("b.txt", "b\n"), ("c.txt", "c\n")]);
+    project.stage("a.txt", "A\r\nmore\n").unwrap();
+    project.stage("src/deep/new/mod.rs", "pub fn b() {}\n").unwrap();
+    project.delete("b.txt").unwrap();
+    project.rename("c.txt", "moved/c.txt").unwrap();
+    check(
+        &project,
+        "applied",
+        expect![[r#"
+        a.txt = "\u{feff}A\r\nmore\n"
+        moved/
+        moved/c.txt = "c\n"
+        src/
+        src/deep/
+        src/deep/new/
+        src/deep/new/mod.rs = "pub fn b() {}\n"
+    "#]],
+    );
+}
+
+#[test]
+fn two_files_can_change_places() {
+    let project = Project::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    project.rename("a.txt", "tmp").unwrap();
+    project.rename("b.txt", "a.txt").unwrap();
+    project.rename("tmp", "b.txt").unwrap();
+    check(
+        &project,
+        "applied",
+        expect![[r#"
+        a.txt = "b\n"
+        b.txt = "a\n"
+    "#]],
+    );
+}
+
+#[test]
+fn one_conflict_stops_all() {
+    let project = Project::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    project.stage("a.txt", "A\n").unwrap();
+    project.stage("b.txt", "B\n").unwrap();
+    project.write("b.txt", "somebody else's\n");
+    check(
+        &project,
+        "b.txt has changed since the edit was made; ask for the edit again",
+        expect![[r#"
+        a.txt = "a\n"
+        b.txt = "somebody else's\n"
+    "#]],
+    );
+}
+
+#[test]
+fn unsaved_text_and_buffers_without_a_file_are_left_to_the_editor() {
+    let project = Project::new(&[("a.txt", "a\n")]);
+    project.open("a.txt", 2, "typed\n");
+    project.read("a.txt").unwrap();
+    project.stage("a.txt", "edited\n").unwrap();
+    project.workspace.overlay().open("untitled:1", "text", 1, "x".to_owned());
+    project.stage("untitled:1", "y").unwrap();
+    check(
+        &project,
+        "a.txt has unsaved changes in the editor; save it first\nuntitled:1 is no file on disk; only the editor can change it",
+        expect![[r#"
+            a.txt = "a\n"
+        "#]],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_stay_links_stay_and_read_only_files_are_refused() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let project = Project::new(&[("run.sh", "old\n"), ("real.txt", "old\n"), ("fixed.txt", "old\n")]);
+    let mode = |path: &str, mode| {
+        fs::set_permissions(project.root.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("run.sh", 0o750);
+    symlink("real.txt", project.root.join("link.txt")).unwrap();
+    project.stage("run.sh", "new\n").unwrap();
+    project.stage("link.txt", "new\n").unwrap();
+    assert_eq!(apply(&project), "applied");
+    let metadata = fs::metadata(project.root.join("run.sh")).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o750);
+    assert_eq!(fs::read_link(project.root.join("link.txt")).unwrap(), Path::new("real.txt"));
+    assert_eq!(fs::read_to_string(project.root.join("real.txt")).unwrap(), "new\n");
+
+    let project = Project::new(&[("fixed.txt", "old\n")]);
+    fs::set_permissions(project.root.join("fixed.txt"), fs::Permissions::from_mode(0o444)).unwrap();
+    project.stage("fixed.txt", "new\n").unwrap();
+    assert_eq!(apply(&project), "fixed.txt is read-only; make it writable first");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_became_a_link_is_not_followed() {
+    let project = Project::new(&[("a.txt", "same\n")]);
+    project.stage("a.txt", "new\n").unwrap();
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    fs::write(outside.path(), "same\n").unwrap();
+    fs::remove_file(project.root.join("a.txt")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), project.root.join("a.txt")).unwrap();
+    assert_eq!(apply(&project), "a.txt no longer lies in the workspace; ask for the edit again");
+    assert_eq!(fs::read_to_string(outside.path()).unwrap(), "same\n");
+}
+
+#[test]
+fn a_failure_in_the_middle_restores_what_was_written() {
+    let project = Project::new(&[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n"), ("d.txt", "d\n")]);
+    project.stage("a.txt", "A\n").unwrap();
+    project.delete("b.txt").unwrap();
+    project.rename("c.txt", "deep/c.txt").unwrap();
+    project.stage("d.txt", "D\n").unwrap();
+    let before = project.disk();
+    let proposal = project.files.proposal();
+    let mut transaction = Transaction::default();
+    // Somebody takes the last file's place between the check and its turn.
+    let last = proposal.files.last().unwrap();
+    assert_eq!(last.path.as_str(), "deep/c.txt");
+    fs::create_dir(project.root.join("deep")).unwrap();
+    fs::write(project.root.join("deep/c.txt"), "theirs\n").unwrap();
+    let conflict = transaction.run(&proposal.files).unwrap_err();
+    assert!(conflict.reason.starts_with("deep/c.txt could not be written: "), "{conflict:?}");
+    assert_eq!(transaction.undo(), Vec::<String>::new());
+    fs::remove_dir_all(project.root.join("deep")).unwrap();
+    assert_eq!(project.disk(), before);
+}
+
+#[test]
+fn what_others_saved_meanwhile_is_not_taken_back() {
+    let project = Project::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    project.stage("a.txt", "A\n").unwrap();
+    project.stage("b.txt", "B\n").unwrap();
+    let mut transaction = Transaction::default();
+    transaction.run(&project.files.proposal().files[..1]).unwrap();
+    let edit = &project.files.proposal().files[0];
+    let written = b"A\n".to_vec();
+    let permissions = fs::metadata(project.root.join("a.txt")).unwrap().permissions();
+    let path = edit.path.disk().unwrap().to_owned();
+    transaction.done.push(Done::Replaced { path, written, bytes: b"a\n".to_vec(), permissions });
+    project.write("a.txt", "theirs\n");
+    assert_eq!(transaction.undo().len(), 1, "the user is told that a.txt is not what it was before, and why");
+    expect![[r#"
+        a.txt = "theirs\n"
+        b.txt = "b\n"
+    "#]]
+    .assert_eq(&project.disk());
+}
+
+#[test]
+fn folders_made_for_a_file_that_failed_go_again() {
+    let project = Project::new(&[("a.txt", "a\n")]);
+    project.stage("new/deep/b.txt", "b\n").unwrap();
+    project.stage("a.txt", "A\n").unwrap();
+    let mut proposal = project.files.proposal();
+    proposal.files.sort_by_key(|edit| std::cmp::Reverse(edit.path.clone()));
+    project.write("a.txt", "theirs\n");
+    let mut transaction = Transaction::default();
+    assert!(transaction.run(&proposal.files).is_err());
+    assert_eq!(transaction.undo(), Vec::<String>::new());
+    expect![[r#"
+        a.txt = "theirs\n"
+    "#]]
+    .assert_eq(&project.disk());
+}

@@ -1,0 +1,152 @@
+//! Reading text from the disk: only regular files of UTF-8 text, never more than is sensible, never blocked.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+};
+
+use super::{FileError, FileText};
+
+/// The largest file that is read: what a model could use of more is nothing, and memory is bounded.
+pub(crate) const MAX_READ_BYTES: u64 = 20_000_000;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The text of the file at `path`; `shown` names it in errors.
+pub(crate) fn read(path: &Path, shown: &str) -> Result<FileText, FileError> {
+    let bytes = read_bytes(path, shown)?;
+    if is_utf16(&bytes) {
+        return Err(FileError::NotUtf8(shown.to_owned()));
+    }
+    if bytes.contains(&0) {
+        return Err(FileError::Binary(shown.to_owned()));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| FileError::NotUtf8(shown.to_owned()))?;
+    Ok(without_mark(&text, None))
+}
+
+/// The bytes of a file for a search, without a byte order mark; nothing for what cannot be searched. Text in an old
+/// encoding can: its ASCII parts are the same.
+pub(crate) fn read_searchable(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = read_bytes(path, "").ok()?;
+    if bytes.contains(&0) {
+        return None;
+    }
+    if bytes.starts_with(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes()) {
+        bytes.drain(..BYTE_ORDER_MARK.len_utf8());
+    }
+    Some(bytes)
+}
+
+/// Splits the byte order mark from a text.
+pub(crate) fn without_mark(text: &str, version: Option<i32>) -> FileText {
+    match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(text) => FileText { text: text.into(), version, bom: true },
+        None => FileText { text: text.into(), version, bom: false },
+    }
+}
+
+/// What is written for a text.
+pub(crate) fn bytes(text: &str, bom: bool) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len() + BYTE_ORDER_MARK.len_utf8());
+    if bom {
+        bytes.extend_from_slice(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+    bytes.extend_from_slice(text.as_bytes());
+    bytes
+}
+
+fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, FileError> {
+    let io_error = |error: &io::Error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing(shown.to_owned()),
+        _ => FileError::Io(shown.to_owned(), error.to_string()),
+    };
+    // Looked at before it is opened: opening a pipe waits for its other end.
+    let metadata = fs::metadata(path).map_err(|error| io_error(&error))?;
+    if metadata.is_dir() {
+        return Err(FileError::Directory(shown.to_owned()));
+    }
+    if !metadata.is_file() {
+        return Err(FileError::Special(shown.to_owned()));
+    }
+    if metadata.len() > MAX_READ_BYTES {
+        return Err(FileError::TooLarge(shown.to_owned()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    let file = File::open(path).map_err(|error| io_error(&error))?;
+    // A file may grow while it is read.
+    file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|error| io_error(&error))?;
+    if bytes.len() as u64 > MAX_READ_BYTES {
+        return Err(FileError::TooLarge(shown.to_owned()));
+    }
+    Ok(bytes)
+}
+
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(content: &[u8], expect: Expect) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), content).unwrap();
+        let shown = match read(file.path(), "a.txt") {
+            Ok(read) => format!("{:?} bom: {}", read.text, read.bom),
+            Err(error) => error.to_string(),
+        };
+        expect.assert_eq(&shown);
+    }
+
+    #[test]
+    fn text_is_read_as_it_is_and_its_mark_is_kept_aside() {
+        check(b"a\r\nb\rc\n", expect![[r#""a\r\nb\rc\n" bom: false"#]]);
+        check(b"\xef\xbb\xbfa\n", expect![[r#""a\n" bom: true"#]]);
+        check(b"", expect![[r#""" bom: false"#]]);
+    }
+
+    // SPEC T4
+    #[test]
+    fn what_is_no_utf8_text_is_refused_by_name() {
+        check(b"a\0b", expect!["a.txt is a binary file; it has no text that could be read or edited"]);
+        check(
+            b"caf\xe9",
+            expect![[
+                r#"a.txt is not UTF-8 text; convert it first, or use a command that knows its encoding to look at it"#
+            ]],
+        );
+        check(
+            b"\xff\xfea\0",
+            expect![[
+                r#"a.txt is not UTF-8 text; convert it first, or use a command that knows its encoding to look at it"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn a_file_over_the_bound_is_refused_before_it_is_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(MAX_READ_BYTES + 1).unwrap();
+        assert_eq!(read(file.path(), "a"), Err(FileError::TooLarge("a".to_owned())));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_or_a_directory_is_refused_and_never_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        assert_eq!(read(&socket, "s"), Err(FileError::Special("s".to_owned())));
+        assert_eq!(read(Path::new("/dev/zero"), "z"), Err(FileError::Special("z".to_owned())));
+        assert_eq!(read(dir.path(), "d"), Err(FileError::Directory("d".to_owned())));
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert_eq!(read(&pipe, "p"), Err(FileError::Special("p".to_owned())));
+    }
+}

@@ -1,0 +1,206 @@
+//! One open buffer: its text, its version, and how incremental changes reach it.
+
+use std::sync::{Arc, OnceLock};
+
+use super::position::{Encoding, LineStarts, Range};
+
+/// A snapshot of one open buffer; cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// As the editor spelt it; edits go back under this spelling.
+    pub uri: Arc<str>,
+    pub language: Arc<str>,
+    pub version: i32,
+    pub text: Arc<str>,
+}
+
+/// One change as the editor sent it: `range: None` replaces the whole text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub range: Option<Range>,
+    pub text: String,
+}
+
+/// The buffer behind the snapshots. Changes work on one growing text and its line starts; a snapshot is made when
+/// somebody asks for it and kept until the next change, so that typing costs no copy of the document.
+#[derive(Debug)]
+pub struct Buffer {
+    uri: Arc<str>,
+    language: Arc<str>,
+    version: i32,
+    text: String,
+    lines: LineStarts,
+    snapshot: OnceLock<Arc<str>>,
+}
+
+impl Buffer {
+    pub fn new(uri: &str, language: &str, version: i32, text: String) -> Self {
+        Self {
+            uri: uri.into(),
+            language: language.into(),
+            version,
+            lines: LineStarts::new(&text),
+            text,
+            snapshot: OnceLock::new(),
+        }
+    }
+
+    /// Applies changes in their order, each to the text that the one before left.
+    ///
+    /// Positions are clamped to their line and to the text; a range whose end stands before its start is taken the
+    /// other way round, as some editors send it.
+    pub fn change(&mut self, version: i32, changes: &[Change], encoding: Encoding) {
+        for change in changes {
+            self.change_one(change, encoding);
+        }
+        self.version = version;
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn document(&self) -> Document {
+        Document {
+            uri: Arc::clone(&self.uri),
+            language: Arc::clone(&self.language),
+            version: self.version,
+            text: Arc::clone(self.snapshot.get_or_init(|| self.text.as_str().into())),
+        }
+    }
+
+    fn change_one(&mut self, change: &Change, encoding: Encoding) {
+        self.snapshot = OnceLock::new();
+        let Some(range) = change.range else {
+            self.text.clone_from(&change.text);
+            self.lines = LineStarts::new(&self.text);
+            return;
+        };
+        let one = self.lines.offset(&self.text, range.start, encoding);
+        let other = self.lines.offset(&self.text, range.end, encoding);
+        let replaced = one.min(other)..one.max(other);
+        self.text.replace_range(replaced.clone(), &change.text);
+        self.lines.update(&self.text, replaced, change.text.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{super::position::Position, *};
+
+    fn change(start: (u32, u32), end: (u32, u32), text: &str) -> Change {
+        let range = Range {
+            start: Position { line: start.0, character: start.1 },
+            end: Position { line: end.0, character: end.1 },
+        };
+        Change { range: Some(range), text: text.to_owned() }
+    }
+
+    fn check(before: &str, changes: &[Change], after: &str) {
+        let mut buffer = Buffer::new("file:///a", "text", 1, before.to_owned());
+        buffer.change(2, changes, Encoding::Utf16);
+        assert_eq!(buffer.text(), after);
+        assert_eq!(buffer.lines, LineStarts::new(after));
+    }
+
+    #[test]
+    fn each_change_applies_to_what_the_one_before_left() {
+        check(
+            "one\ntwo\n",
+            &[change((0, 0), (0, 0), "zero\n"), change((1, 3), (2, 0), ", ")],
+            "zero\none, two\n",
+        );
+    }
+
+    #[test]
+    fn a_change_without_a_range_replaces_everything() {
+        check("one\n", &[Change { range: None, text: "new\r\n".to_owned() }], "new\r\n");
+    }
+
+    #[test]
+    fn a_range_beyond_the_text_means_its_end() {
+        check("ab\ncd", &[change((0, 99), (0, 99), "!"), change((99, 0), (99, 9), "\nend")], "ab!\ncd\nend");
+    }
+
+    #[test]
+    fn a_range_the_wrong_way_round_is_taken_the_other_way() {
+        check("abcd", &[change((0, 3), (0, 1), "-")], "a-d");
+    }
+
+    #[test]
+    fn a_half_of_a_character_outside_the_first_plane_is_never_cut() {
+        check("a😀b", &[change((0, 2), (0, 3), "")], "ab");
+        check("a😀b", &[change((0, 2), (0, 2), "-")], "a-😀b");
+    }
+
+    #[test]
+    fn a_line_feed_typed_behind_a_carriage_return_joins_it() {
+        check("a\rb", &[change((1, 0), (1, 0), "\n")], "a\r\nb");
+        check("a\r\nb", &[change((0, 0), (0, 1), "")], "\r\nb");
+    }
+
+    #[test]
+    fn a_snapshot_stays_what_it_was() {
+        let mut buffer = Buffer::new("file:///a", "text", 1, "old".to_owned());
+        let before = buffer.document();
+        buffer.change(2, &[change((0, 0), (0, 3), "new")], Encoding::Utf8);
+        let after = buffer.document();
+        assert_eq!((before.version, &*before.text, after.version, &*after.text), (1, "old", 2, "new"));
+    }
+
+    /// The same by splitting the text into lines anew for every change.
+    fn naive(text: &str, change: &Change, encoding: Encoding) -> String {
+        let Some(range) = change.range else { return change.text.clone() };
+        let offset = |position: Position| {
+            let mut lines = vec![(0, String::new())];
+            let mut characters = text.char_indices().peekable();
+            while let Some((at, character)) = characters.next() {
+                let next = at + character.len_utf8();
+                match character {
+                    '\r' if characters.peek().is_some_and(|&(_, next)| next == '\n') => {}
+                    '\n' | '\r' => lines.push((next, String::new())),
+                    other => lines.last_mut().unwrap().1.push(other),
+                }
+            }
+            let Some((start, line)) = lines.get(position.line as usize) else { return text.len() };
+            let mut units = 0;
+            let fitting = line.chars().take_while(|character| {
+                units += match encoding {
+                    Encoding::Utf8 => character.len_utf8(),
+                    Encoding::Utf16 => character.len_utf16(),
+                    Encoding::Utf32 => 1,
+                };
+                units <= position.character as usize
+            });
+            start + fitting.map(char::len_utf8).sum::<usize>()
+        };
+        let (start, end) = (offset(range.start), offset(range.end));
+        let (start, end) = (start.min(end), start.max(end));
+        format!("{}{}{}", &text[..start], change.text, &text[end..])
+    }
+
+    fn any_change() -> impl Strategy<Value = Change> {
+        let position = || (0u32..5, 0u32..6);
+        (position(), position(), "[ab\r\né😀]{0,5}", 0..20).prop_map(|(start, end, text, kind)| match kind {
+            0 => Change { range: None, text },
+            _ => change(start, end, &text),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn changes_do_what_the_naive_model_does(
+            text in "[ab\r\né😀]{0,20}",
+            changes in prop::collection::vec(any_change(), 1..12),
+            encoding in prop::sample::select(vec![Encoding::Utf8, Encoding::Utf16, Encoding::Utf32]),
+        ) {
+            let mut buffer = Buffer::new("file:///a", "text", 1, text.clone());
+            buffer.change(2, &changes, encoding);
+            let expected = changes.iter().fold(text, |text, change| naive(&text, change, encoding));
+            prop_assert_eq!(buffer.text(), expected.as_str());
+            prop_assert_eq!(&buffer.lines, &LineStarts::new(&expected));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Why a file cannot be used, in whole texts for the model: what is wrong and what to try.
+
+/// Why a file cannot be read, listed, searched or staged. Every variant names the file as the model knows it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    #[error("{0} is outside the workspace; use a path below one of its folders, relative to it")]
+    Outside(String),
+    #[error("no folder is open, so that only open buffers can be used, and {0} is none of them")]
+    NoRoots(String),
+    /// The path, and behind it what is near.
+    #[error("there is no file {0}")]
+    Missing(String),
+    /// The whole text.
+    #[error("{0}")]
+    Ambiguous(String),
+    #[error("{0} is a directory, not a file; list it, or name a file in it")]
+    Directory(String),
+    #[error(
+        "{0} cannot be a file below another file; choose a path whose parent is a directory or does not exist"
+    )]
+    BelowFile(String),
+    #[error("{0} is no regular file but a device, a pipe or a socket, which cannot be read")]
+    Special(String),
+    #[error("{0} is a binary file; it has no text that could be read or edited")]
+    Binary(String),
+    #[error(
+        "{0} is not UTF-8 text; convert it first, or use a command that knows its encoding to look at it"
+    )]
+    NotUtf8(String),
+    #[error("{0} is larger than 20 MB, too large to read; use a command to look at a part of it")]
+    TooLarge(String),
+    #[error("{0} would be an edit of more than 2 MB of text, which is too large; use a command instead")]
+    TooLargeEdit(String),
+    #[error("{0} may hold secrets, so that it is never read, searched or edited; ask the user if it matters")]
+    Secret(String),
+    #[error("{0} belongs to the version control or to the settings of this agent, which it does not edit")]
+    Protected(String),
+    #[error("{0} is a view that can be read but not edited; edit the file that it shows")]
+    ReadOnly(String),
+    #[error("{0} exists already; choose another path, or edit or delete it first")]
+    Exists(String),
+    #[error("{0} is the same file under another name; there is nothing to move")]
+    SameFile(String),
+    #[error(
+        "{0} is open in the editor and was never saved, so that it can be edited but not moved or deleted"
+    )]
+    Unsaved(String),
+    #[error(
+        "{0} has changed since it was read; nothing of this edit was kept: read the file again and edit what it says now"
+    )]
+    Changed(String),
+    #[error("{0} has unsaved changes in the editor that were not read in this turn; read it first")]
+    Unread(String),
+    /// What is wrong and where.
+    #[error(
+        "the pattern is no regular expression that can be matched line by line: {0}\nput a backslash before a character to find it as it is"
+    )]
+    Pattern(String),
+    #[error("the glob is not valid: {0}; write it as in .gitignore, as `*.rs` or `src/**/mod.rs`")]
+    Glob(String),
+    /// The path and the system's reason.
+    #[error("{0} cannot be used: {1}")]
+    Io(String, String),
+    #[error("{0}")]
+    Other(String),
+}
