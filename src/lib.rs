@@ -10,3 +10,5 @@
 pub mod protocol;
 
 pub mod workspace;
+
+pub mod model;

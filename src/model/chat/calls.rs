@@ -1,0 +1,231 @@
+//! Calls that arrive in pieces, from servers that number, name and cut them each in their own way.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    model::call_ids::CallIds,
+    protocol::{Raw, ToolCall, Wire},
+};
+
+/// Calls of one reply; the largest seen has some dozens.
+const MAX_CALLS: usize = 1024;
+
+/// The calls of one reply, in the order in which they began.
+#[derive(Default)]
+pub(super) struct Calls {
+    pieces: Vec<Pieces>,
+}
+
+/// One call as far as it came.
+#[derive(Default)]
+struct Pieces {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+    /// Members that askls does not know, such as `extra_content`; they go back as they came.
+    extra: Map<String, Value>,
+}
+
+impl Calls {
+    /// Takes one member of `tool_calls`.
+    pub(super) fn add(&mut self, piece: &Value) {
+        let Some(piece) = piece.as_object() else { return };
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let function = piece.get("function");
+        let member = |name: &str| function.and_then(|function| function.get(name));
+        let (id, name) = (text(piece.get("id")), text(member("name")));
+        let index = piece.get("index").and_then(Value::as_u64);
+        let Some(call) = self.find(index, &id, &name) else { return };
+        // The first value counts: servers repeat ids and names, some under a new id with each piece.
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        if call.name.is_empty() {
+            call.name = name;
+        }
+        match member("arguments") {
+            Some(Value::String(more)) => call.arguments.push_str(more),
+            Some(Value::Null) | None => {}
+            Some(whole) => call.arguments = whole.to_string(),
+        }
+        for (name, value) in piece {
+            if !matches!(name.as_str(), "index" | "id" | "type" | "function") {
+                call.extra.insert(name.clone(), value.clone());
+            }
+        }
+    }
+
+    /// Takes the form that `tool_calls` replaced: one call at most, without an id.
+    pub(super) fn add_function(&mut self, function: &Value) {
+        self.add(&serde_json::json!({ "index": 0, "function": function }));
+    }
+
+    /// The call that a piece belongs to; a new one when it begins one. `None` beyond every bound.
+    fn find(&mut self, index: Option<u64>, id: &str, name: &str) -> Option<&mut Pieces> {
+        // Two calls under one number: each begins with an id and a name of its own.
+        let begins =
+            |call: &Pieces| !id.is_empty() && !name.is_empty() && !call.id.is_empty() && call.id != id;
+        let known = match index {
+            Some(_) => self
+                .pieces
+                .iter()
+                .rposition(|call| call.index == index)
+                .filter(|known| self.pieces.get(*known).is_some_and(|call| !begins(call))),
+            None if !id.is_empty() => self.pieces.iter().rposition(|call| call.id == id),
+            // Without number, id and name a piece can only go on with the last call.
+            None if name.is_empty() => self.pieces.len().checked_sub(1),
+            None => None,
+        };
+        let position = match known {
+            Some(known) => known,
+            None if self.pieces.len() >= MAX_CALLS => return None,
+            None => {
+                self.pieces.push(Pieces { index, ..Pieces::default() });
+                self.pieces.len() - 1
+            }
+        };
+        self.pieces.get_mut(position)
+    }
+
+    /// The whole calls. `cut` says that the reply was cut: a call whose arguments are not whole is left out then.
+    /// Pieces that never got a name are no call.
+    pub(super) fn finish(self, ids: &mut CallIds, cut: bool) -> Vec<ToolCall> {
+        let mut calls = Vec::new();
+        for call in self.pieces {
+            let arguments = without_empty_prefix(call.arguments);
+            let is_whole = || serde_json::from_str::<Map<String, Value>>(&arguments).is_ok();
+            if call.name.is_empty() || cut && !is_whole() {
+                continue;
+            }
+            let Some(id) = ids.take(&call.id, &call.name, &arguments) else { continue };
+            let raw = (!call.extra.is_empty()).then(|| {
+                let mut json = call.extra;
+                json.insert("id".to_owned(), id.as_str().into());
+                json.insert("type".to_owned(), "function".into());
+                let function = serde_json::json!({ "name": call.name, "arguments": arguments });
+                json.insert("function".to_owned(), function);
+                Raw { wire: Wire::Chat, json: Value::Object(json).to_string().into() }
+            });
+            calls.push(ToolCall { id, name: call.name, arguments, raw });
+        }
+        calls
+    }
+}
+
+/// Some gateways begin with an empty object and send the true one behind it.
+fn without_empty_prefix(arguments: String) -> String {
+    match arguments.strip_prefix("{}") {
+        Some(rest) if rest.trim_start().starts_with('{') => rest.to_owned(),
+        _ => arguments,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(pieces: &[Value], expected: Expect) {
+        let mut calls = Calls::default();
+        for piece in pieces {
+            calls.add(piece);
+        }
+        let lines = calls.finish(&mut CallIds::of(&[]), false).into_iter().map(|call| {
+            let raw = call.raw.map(|raw| format!(" raw {}", raw.json)).unwrap_or_default();
+            format!("{} {} {}{raw}\n", call.id, call.name, call.arguments)
+        });
+        expected.assert_eq(&lines.collect::<String>());
+    }
+
+    #[test]
+    fn pieces_of_two_calls_may_come_in_any_order() {
+        check(
+            &[
+                json!({"index": 0, "id": "a", "type": "function", "function": {"name": "read", "arguments": "{\"p\""}}),
+                json!({"index": 1, "id": "b", "type": "function", "function": {"name": "list", "arguments": ""}}),
+                json!({"index": 0, "function": {"arguments": ":1}"}}),
+                json!({"index": 1, "function": {"arguments": "{}"}}),
+            ],
+            expect![[r#"
+                a read {"p":1}
+                b list {}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn without_numbers_ids_tell_calls_apart_and_without_ids_names_do() {
+        check(
+            &[
+                json!({"id": "a", "function": {"name": "read", "arguments": "1"}}),
+                json!({"id": "b", "function": {"name": "read", "arguments": "2"}}),
+                json!({"id": "a", "function": {"arguments": "1"}}),
+                json!({"function": {"name": "list", "arguments": "3"}}),
+                json!({"function": {"arguments": "3"}}),
+                json!({"function": {"name": "list", "arguments": "4"}}),
+            ],
+            expect![[r#"
+                a read 11
+                b read 2
+                call_0_1 list 33
+                call_0_2 list 4
+            "#]],
+        );
+    }
+
+    #[test]
+    fn two_calls_under_one_number_are_two_and_a_changing_id_makes_no_second() {
+        check(
+            &[
+                json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "1"}}),
+                json!({"index": 0, "id": "b", "function": {"name": "read", "arguments": "2"}}),
+                json!({"index": 0, "id": "c", "function": {"arguments": "2"}}),
+            ],
+            expect![[r#"
+                a read 1
+                b read 22
+            "#]],
+        );
+    }
+
+    #[test]
+    fn names_may_come_late_or_twice_and_arguments_as_an_object_or_behind_an_empty_one() {
+        check(
+            &[
+                json!({"index": 0, "id": "a", "function": {"arguments": ""}}),
+                json!({"index": 0, "function": {"name": "read", "arguments": {"p": 1}}}),
+                json!({"index": 1, "id": "b", "function": {"name": "list", "arguments": "{}"}}),
+                json!({"index": 1, "id": "b", "function": {"name": "list", "arguments": "{\"p\":2}"}}),
+                json!({"index": 2, "id": "c", "function": {"name": "none", "arguments": null}}),
+            ],
+            expect![[r#"
+                a read {"p":1}
+                b list {"p":2}
+                c none 
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unknown_members_stay_with_their_call() {
+        check(
+            &[
+                json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{}"}, "extra_content": {"google": {"thought_signature": "s"}}}),
+            ],
+            expect![[r#"
+                a read {} raw {"extra_content":{"google":{"thought_signature":"s"}},"function":{"arguments":"{}","name":"read"},"id":"a","type":"function"}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn rubbish_is_no_call() {
+        check(
+            &[json!(null), json!(7), json!({}), json!({"index": -1}), json!({"function": []})],
+            expect![[""]],
+        );
+    }
+}

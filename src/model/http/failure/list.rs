@@ -1,0 +1,75 @@
+//! Why a server that was set without a model did not tell one, and what to set.
+
+use std::{borrow::Cow, time::Duration};
+
+use reqwest::header::HeaderMap;
+
+use super::{
+    Endpoint, Meaning, clean, error_words, find_in_body, is_address_right, of_redirect, plain, tell,
+};
+use crate::model::ModelError;
+
+/// How a model is set.
+const NAME_MODEL: &str = "--model, ASKLS_MODEL";
+
+/// A refusal to tell the models, with a status.
+pub(in crate::model::http) fn of_list_status(
+    endpoint: &Endpoint,
+    address: &str,
+    status: u16,
+    headers: &HeaderMap,
+    body: &str,
+) -> ModelError {
+    if (300..400).contains(&status) {
+        return of_redirect(endpoint, address, headers);
+    }
+    let error = find_in_body(body);
+    let words = clean(endpoint, error_words(&error).unwrap_or(&error.message));
+    let said = if words.is_empty() { String::new() } else { format!(": {words}") };
+    match (error.meaning(Some(status)), status) {
+        (Meaning::Auth, _) => {
+            tell(endpoint, address, Meaning::Auth, Some(status), error_words(&error), &error.message)
+        }
+        (_, 404 | 405 | 501) => ModelError::Settings {
+            message: format!(
+                "no model is set, and the server cannot be asked for one, since {address} is not there ({status}): {}set model ({NAME_MODEL})",
+                is_address_right(endpoint).or_else()
+            ),
+        },
+        (Meaning::Busy, _) => ModelError::Busy {
+            message: format!(
+                "{address} cannot answer now ({status}){said}; try again, or set model ({NAME_MODEL}) so that it need not be asked"
+            ),
+            retry_after: None,
+        },
+        _ => ModelError::Rejected {
+            message: format!(
+                "{address} does not tell which models there are ({status}){said}; set model ({NAME_MODEL})"
+            ),
+        },
+    }
+}
+
+/// What came in place of a list of models.
+pub(in crate::model::http) fn of_no_list(endpoint: &Endpoint, address: &str, body: &str) -> ModelError {
+    let shown = match plain(body) {
+        Cow::Owned(page) => clean(endpoint, &page),
+        Cow::Borrowed(_) => "what is no list of models".to_owned(),
+    };
+    ModelError::Settings {
+        message: format!(
+            "no model is set, and {address} answered with {shown}: {}set model ({NAME_MODEL})",
+            is_address_right(endpoint).or_else()
+        ),
+    }
+}
+
+/// No list of models in time.
+pub(in crate::model::http) fn of_slow_list(endpoint: &Endpoint, within: Duration) -> ModelError {
+    let (server, seconds) = (endpoint.server(), within.as_secs_f64());
+    ModelError::Network {
+        message: format!(
+            "{server} did not tell its models within {seconds} s: is it reachable? Set model ({NAME_MODEL}) so that it need not be asked"
+        ),
+    }
+}

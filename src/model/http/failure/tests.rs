@@ -1,0 +1,334 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+
+fn check(status: u16, headers: &[(&'static str, &'static str)], body: &str, expected: Expect) {
+    let endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    let headers = headers
+        .iter()
+        .map(|(name, value)| {
+            use reqwest::header::{HeaderName, HeaderValue};
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        })
+        .collect();
+    let error = of_status(&endpoint, "https://host.test/v1/chat/completions", status, &headers, body);
+    expected.assert_eq(&format!("{error:?}"));
+}
+
+#[test]
+fn every_server_says_in_its_own_way_that_a_thread_is_too_long() {
+    for (status, body) in [
+        (400, r#"{"error":{"message":"Your input exceeds the limit.","code":"context_length_exceeded"}}"#),
+        (400, include_str!("../../../../tests/captures/llama-context.json")),
+        (
+            400,
+            r#"{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: mock","code":"400"}}"#,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000","code":400}"#,
+        ),
+        (500, r#"{"error":{"message":"the request exceeds the available context size"}}"#),
+    ] {
+        let endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+        let error = of_status(&endpoint, "https://host.test/v1", status, &HeaderMap::new(), body);
+        assert!(matches!(error, ModelError::ContextTooLong { .. }), "{body}: {error:?}");
+    }
+}
+
+// SPEC S13
+#[test]
+fn the_server_knows_best_whether_a_request_may_be_sent_again() {
+    let lost = r#"{"error":{"message":"lost"}}"#;
+    check(
+        500,
+        &[],
+        lost,
+        expect![[
+            r#"Busy { message: "https://host.test/v1 cannot answer now (500): lost", retry_after: None }"#
+        ]],
+    );
+    check(
+        500,
+        &[("x-should-retry", "false")],
+        lost,
+        expect![[
+            r#"Rejected { message: "https://host.test/v1/chat/completions refused the request (500): lost" }"#
+        ]],
+    );
+    check(
+        400,
+        &[("x-should-retry", "true"), ("retry-after-ms", "50")],
+        lost,
+        expect![[
+            r#"Busy { message: "https://host.test/v1 cannot answer now (400): lost", retry_after: Some(50ms) }"#
+        ]],
+    );
+}
+
+#[test]
+fn errors_come_in_many_forms() {
+    check(
+        400,
+        &[],
+        r#"{"error":"no such option"}"#,
+        expect![[
+            r#"Rejected { message: "https://host.test/v1/chat/completions refused the request (400): no such option" }"#
+        ]],
+    );
+    check(
+        422,
+        &[],
+        r#"{"detail":[{"loc":["body","model"],"msg":"field required"}]}"#,
+        expect![[
+            r#"Rejected { message: "https://host.test/v1/chat/completions refused the request (422): [{\"loc\":[\"body\",\"model\"],\"msg\":\"field required\"}]" }"#
+        ]],
+    );
+    check(
+        400,
+        &[],
+        r#"[{"error":{"code":400,"message":"bad schema","status":"INVALID_ARGUMENT"}}]"#,
+        expect![[
+            r#"Rejected { message: "https://host.test/v1/chat/completions refused the request (400): bad schema" }"#
+        ]],
+    );
+    check(
+        500,
+        &[],
+        "data: {\"error\": {\"message\": \"Error processing stream start\"}}\n\ndata: [DONE]\n\n",
+        expect![[
+            r#"Busy { message: "https://host.test/v1 cannot answer now (500): Error processing stream start", retry_after: None }"#
+        ]],
+    );
+    check(
+        503,
+        &[],
+        r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#,
+        expect![[
+            r#"Busy { message: "https://host.test/v1 cannot answer now (503): Loading model", retry_after: None }"#
+        ]],
+    );
+    check(
+        418,
+        &[],
+        "short and stout\n",
+        expect![[
+            r#"Rejected { message: "https://host.test/v1/chat/completions refused the request (418): short and stout" }"#
+        ]],
+    );
+    check(
+        400,
+        &[],
+        "",
+        expect![[
+            r#"Rejected { message: "https://host.test/v1/chat/completions refused the request (400)" }"#
+        ]],
+    );
+    check(
+        502,
+        &[],
+        "<html>oops",
+        expect![[
+            r#"Busy { message: "https://host.test/v1 cannot answer now (502): a web page", retry_after: None }"#
+        ]],
+    );
+    check(
+        429,
+        &[],
+        r#"{"error":{"code":"rate_limit_exceeded","message":""}}"#,
+        expect![[
+            r#"Busy { message: "https://host.test/v1 cannot answer now (429): rate_limit_exceeded", retry_after: None }"#
+        ]],
+    );
+}
+
+#[test]
+fn without_a_key_the_way_to_one_is_told() {
+    check(
+        401,
+        &[],
+        r#"{"error":{"message":"Missing bearer authentication in header"}}"#,
+        expect![[
+            r#"Auth { message: "https://host.test/v1 wants a key (401): Missing bearer authentication in header; set the environment variable ASKLS_API_KEY, or the setting api_key_env or api_key_command" }"#
+        ]],
+    );
+    check(
+        403,
+        &[],
+        r#"{"error":{"message":"Country not supported"}}"#,
+        expect![[
+            r#"Auth { message: "https://host.test/v1 does not allow this (403): Country not supported; check the key and the model \"some-model\"" }"#
+        ]],
+    );
+}
+
+#[test]
+fn long_words_of_a_server_are_cut_between_characters() {
+    let endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    let shown = clean(&endpoint, &"ä".repeat(10_000));
+    assert_eq!(shown.chars().count(), MAX_WORDS + 1);
+}
+
+#[test]
+fn words_of_a_server_stay_on_one_line() {
+    let endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    assert_eq!(clean(&endpoint, " no\n\n\u{1b}[31mway\t there. "), "no [31mway there");
+}
+
+#[test]
+fn a_placeholder_for_a_key_makes_no_holes() {
+    let mut endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    endpoint.key = Some("none".into());
+    assert_eq!(clean(&endpoint, "none of these"), "none of these");
+    endpoint.key = Some("sk-secret".into());
+    assert_eq!(clean(&endpoint, "the key sk-secret is wrong"), "the key [key] is wrong");
+}
+
+/// What is said when the server at `base_url`, which comes from `setting`, refuses to tell its models.
+fn check_list(setting: &'static str, base_url: &str, status: u16, body: &str, expected: Expect) {
+    let endpoint = Endpoint::of_setting(setting, base_url, "").expect("a good URL");
+    let address = endpoint.url("models").to_string();
+    let error = of_list_status(&endpoint, &address, status, &HeaderMap::new(), body);
+    expected.assert_eq(&format!("{error:?}"));
+}
+
+#[test]
+fn a_server_that_does_not_tell_its_models_says_which_setting_mends_it() {
+    let refused = r#"{"error":{"message":"no"}}"#;
+    check_list(
+        "base_url",
+        "https://host.test/v1",
+        401,
+        refused,
+        expect![[
+            r#"Auth { message: "https://host.test/v1 wants a key (401): no; set the environment variable ASKLS_API_KEY, or the setting api_key_env or api_key_command" }"#
+        ]],
+    );
+    check_list(
+        "OPENAI_BASE_URL",
+        "https://host.test/v1",
+        403,
+        refused,
+        expect![[
+            r#"Auth { message: "https://host.test/v1 wants a key (403): no; set the environment variable OPENAI_API_KEY" }"#
+        ]],
+    );
+    check_list(
+        "base_url",
+        "https://host.test/api",
+        404,
+        "",
+        expect![[
+            r#"Settings { message: "no model is set, and the server cannot be asked for one, since https://host.test/api/models is not there (404): is base_url right? If so, set model (--model, ASKLS_MODEL)" }"#
+        ]],
+    );
+    check_list(
+        "OPENAI_BASE_URL",
+        "http://host.test:1",
+        404,
+        "",
+        expect![[
+            r#"Settings { message: "no model is set, and the server cannot be asked for one, since http://host.test:1/models is not there (404): did you mean OPENAI_BASE_URL http://host.test:1/v1? If not, set model (--model, ASKLS_MODEL)" }"#
+        ]],
+    );
+    check_list(
+        "base_url",
+        "https://host.test/v1",
+        503,
+        refused,
+        expect![[
+            r#"Busy { message: "https://host.test/v1/models cannot answer now (503): no; try again, or set model (--model, ASKLS_MODEL) so that it need not be asked", retry_after: None }"#
+        ]],
+    );
+    check_list(
+        "base_url",
+        "https://host.test/v1",
+        400,
+        refused,
+        expect![[
+            r#"Rejected { message: "https://host.test/v1/models does not tell which models there are (400): no; set model (--model, ASKLS_MODEL)" }"#
+        ]],
+    );
+}
+
+#[test]
+fn a_key_that_may_not_list_models_is_named_by_its_source() {
+    let mut endpoint = Endpoint::new("https://host.test/v1", "").expect("a good URL");
+    endpoint.key = Some("sk-secret".into());
+    endpoint.key_source = Some("the environment variable MINE".to_owned());
+    let said = [401, 403].map(|status| {
+        let body = "the key sk-secret is not good";
+        of_list_status(&endpoint, "https://host.test/v1/models", status, &HeaderMap::new(), body).to_string()
+    });
+    expect![[r#"
+        https://host.test/v1 refused the key (401): the key [key] is not good; check the environment variable MINE
+        https://host.test/v1 does not allow this (403): the key [key] is not good; check the key from the environment variable MINE
+    "#]]
+    .assert_eq(&format!("{}\n{}\n", said[0], said[1]));
+}
+
+/// What a 404 for a request with `some-model` is taken for.
+fn check_missing(base_url: &str, listed: bool, words: &str, expected: Expect) {
+    let mut endpoint = Endpoint::new(base_url, "some-model").expect("a good URL");
+    endpoint.model_is_listed = listed;
+    let address = endpoint.url("chat/completions").to_string();
+    let error = of_status(&endpoint, &address, 404, &HeaderMap::new(), words);
+    expected.assert_eq(&error.to_string());
+}
+
+#[test]
+fn what_is_not_there_is_the_model_or_the_address() {
+    check_missing(
+        "http://host.test:1",
+        false,
+        "Not Found",
+        expect![
+            "http://host.test:1/chat/completions is not there (404): Not Found; did you mean base_url http://host.test:1/v1?"
+        ],
+    );
+    check_missing(
+        "http://host.test:1/v1",
+        true,
+        "Not Found",
+        expect![
+            "http://host.test:1/v1/chat/completions is not there (404): Not Found; check base_url and wire"
+        ],
+    );
+    check_missing(
+        "http://host.test:1/v1",
+        false,
+        "",
+        expect![[
+            r#"http://host.test:1/v1/chat/completions does not know the model "some-model" or is not the right address (404); check model, base_url and wire"#
+        ]],
+    );
+    let words = r#"{"error":{"message":"model 'some-model' not found"}}"#;
+    check_missing(
+        "http://host.test:1",
+        false,
+        words,
+        expect![[
+            r#"http://host.test:1 does not know the model "some-model" (404): model 'some-model' not found; check the setting model"#
+        ]],
+    );
+    check_missing(
+        "http://host.test:1/v1",
+        true,
+        words,
+        expect![[
+            r#"http://host.test:1/v1 lists the model "some-model" and does not serve it (404): model 'some-model' not found; set another model"#
+        ]],
+    );
+}
+
+#[test]
+fn what_is_no_list_of_models_is_told_as_what_it_is() {
+    let said = |base_url: &str, body: &str| {
+        let endpoint = Endpoint::new(base_url, "").expect("a good URL");
+        of_no_list(&endpoint, endpoint.url("models").as_str(), body).to_string()
+    };
+    expect![[r#"no model is set, and http://host.test/models answered with a web page titled "Welcome": did you mean base_url http://host.test/v1? If not, set model (--model, ASKLS_MODEL)"#]]
+        .assert_eq(&said("http://host.test", "<html><title>Welcome</title>"));
+    expect!["no model is set, and http://host.test/v1/models answered with what is no list of models: is base_url right? If so, set model (--model, ASKLS_MODEL)"]
+        .assert_eq(&said("http://host.test/v1", "{}"));
+}

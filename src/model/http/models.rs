@@ -1,0 +1,77 @@
+//! Which models a server has (`GET <base_url>/models`).
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::{Endpoint, MAX_REFUSAL_BYTES, ModelError, Way, client, failure, read, shown, with_key};
+
+/// Bytes that are read of a list of models; the longest known list (300 models) has 0.5 MB.
+const MAX_LIST_BYTES: usize = 4 * 1024 * 1024;
+
+/// A server that told its models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// The names of its models, in the server's order.
+    pub models: Vec<String>,
+    /// The window in tokens with which the first model runs, where the server tells it (llama.cpp does).
+    pub context_window: Option<u64>,
+}
+
+/// Asks a server that nobody set, and that therefore gets no key, for its models, within `within` for all of it. `None`
+/// when nothing answers there or what answers is no model server; never an error, since looking is all this does.
+pub async fn probe(base_url: &str, within: Duration) -> Option<Probed> {
+    let endpoint = Endpoint::new(base_url, "").ok()?;
+    models(&endpoint, within).await.ok()
+}
+
+/// Asks a server that was set for its models, with its key, within `within` for all of it.
+///
+/// # Errors
+/// What is wrong there, and the setting that mends it.
+pub async fn models(endpoint: &Endpoint, within: Duration) -> Result<Probed, ModelError> {
+    match timeout(within, ask(endpoint, within)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(failure::of_slow_list(endpoint, within)),
+    }
+}
+
+async fn ask(endpoint: &Endpoint, within: Duration) -> Result<Probed, ModelError> {
+    let url = endpoint.url("models");
+    let address = shown(&url);
+    let client = client(endpoint.connect_timeout, Way::to(&url))?;
+    let request = with_key(client.get(url), endpoint)?;
+    let response = request.send().await.map_err(|error| failure::of_sending(endpoint, &error))?;
+    if !response.status().is_success() {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let (Ok(body) | Err((body, _))) = read(response, MAX_REFUSAL_BYTES, within).await;
+        let body = String::from_utf8_lossy(&body);
+        return Err(failure::of_list_status(endpoint, &address, status, &headers, &body));
+    }
+    let body = read(response, MAX_LIST_BYTES, within)
+        .await
+        .map_err(|(_, fault)| fault.into_model_error(endpoint))?;
+    let list: ModelList = serde_json::from_slice(&body)
+        .map_err(|_| failure::of_no_list(endpoint, &address, &String::from_utf8_lossy(&body)))?;
+    Ok(Probed {
+        context_window: list.data.first().and_then(|model| model.meta.as_ref()).and_then(|meta| meta.n_ctx),
+        models: list.data.into_iter().map(|model| model.id).collect(),
+    })
+}
+
+#[derive(Deserialize)]
+struct ModelList {
+    data: Vec<ListedModel>,
+}
+
+#[derive(Deserialize)]
+struct ListedModel {
+    id: String,
+    meta: Option<ModelMeta>,
+}
+
+#[derive(Deserialize)]
+struct ModelMeta {
+    n_ctx: Option<u64>,
+}

@@ -1,0 +1,87 @@
+use super::*;
+
+fn urls(base_url: &str, path: &str) -> String {
+    Endpoint::new(base_url, "model").expect("a good base URL").url(path).to_string()
+}
+
+#[test]
+fn a_base_url_may_be_written_in_many_ways() {
+    for (base_url, expected) in [
+        ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1/chat/completions"),
+        ("http://127.0.0.1:1/v1/", "http://127.0.0.1:1/v1/chat/completions"),
+        ("http://127.0.0.1:1/v1//", "http://127.0.0.1:1/v1/chat/completions"),
+        (" http://127.0.0.1:1/v1 ", "http://127.0.0.1:1/v1/chat/completions"),
+        ("http://127.0.0.1:1", "http://127.0.0.1:1/chat/completions"),
+        ("http://127.0.0.1:1/", "http://127.0.0.1:1/chat/completions"),
+        ("https://host.test/proxy/openai/v1/", "https://host.test/proxy/openai/v1/chat/completions"),
+        ("https://host.test/v1/chat/completions", "https://host.test/v1/chat/completions"),
+        ("https://host.test/v1/chat/completions/", "https://host.test/v1/chat/completions"),
+        ("https://host.test/v1beta/openai/", "https://host.test/v1beta/openai/chat/completions"),
+        ("https://host.test/v1?api-version=1#top", "https://host.test/v1/chat/completions?api-version=1"),
+    ] {
+        assert_eq!(urls(base_url, "chat/completions"), expected, "{base_url:?}");
+    }
+    assert_eq!(urls("https://host.test/v1/responses", "responses"), "https://host.test/v1/responses");
+}
+
+#[test]
+fn what_is_no_base_url_is_refused_by_the_setting_s_name() {
+    for (base_url, why) in [
+        ("", "is empty"),
+        ("127.0.0.1:1/v1", "is no URL"),
+        ("localhost:8080/v1", "does not begin with http:// or https:// and a host"),
+        ("htp://host/v1", "does not begin with http:// or https:// and a host"),
+        ("http://", "is no URL"),
+        ("file:///v1", "does not begin with http:// or https:// and a host"),
+    ] {
+        let error = Endpoint::new(base_url, "model").expect_err(base_url).to_string();
+        assert!(error.starts_with("base_url ") && error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn a_password_in_a_base_url_is_never_shown() {
+    let error = Endpoint::new("ftp://me:secret@host/v1", "model").expect_err("no such scheme");
+    assert!(!error.to_string().contains("secret"), "{error}");
+    let endpoint = Endpoint::new("https://me:secret@host.test/v1?key=secret", "model").expect("a good URL");
+    assert_eq!(endpoint.server(), "https://host.test/v1");
+}
+
+#[test]
+fn a_key_that_no_header_can_carry_is_a_matter_of_settings() {
+    let mut endpoint = Endpoint::new("https://host.test/v1", "model").expect("a good URL");
+    endpoint.key = Some("sk-1\nX-Other: 2".into());
+    endpoint.key_source = Some("the setting api_key_command".to_owned());
+    let error = endpoint.authorization().expect_err("a line break");
+    assert_eq!(
+        error.to_string(),
+        "the key from the setting api_key_command holds characters that no key has, such as a line break"
+    );
+}
+
+#[test]
+fn blanks_around_a_key_are_no_part_of_it() {
+    let mut endpoint = Endpoint::new("https://host.test/v1", "model").expect("a good URL");
+    endpoint.key = Some("sk-1\n".into());
+    let value = endpoint.authorization().expect("a good key").expect("there is a key");
+    assert_eq!(value, "Bearer sk-1");
+}
+
+#[test]
+fn a_server_on_this_machine_is_reached_without_a_proxy() {
+    let way = |url: &str| Way::to(&Url::parse(url).expect("a URL"));
+    for here in [
+        "http://127.0.0.1:8080/v1",
+        "http://127.9.9.9/v1",
+        "http://[::1]:8080/v1",
+        "http://[::ffff:127.0.0.1]/v1",
+        "http://0.0.0.0:8080/v1",
+        "http://LOCALHOST:8080/v1",
+        "https://models.localhost/v1",
+    ] {
+        assert_eq!(way(here), Way::Direct, "{here}");
+    }
+    for elsewhere in ["http://128.0.0.1/v1", "http://127.0.0.1.example/v1", "http://localhost.example/v1"] {
+        assert_eq!(way(elsewhere), Way::Proxies, "{elsewhere}");
+    }
+}

@@ -1,0 +1,350 @@
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::model::story::{endpoint, story};
+
+fn decoder() -> ResponsesDecoder {
+    ResponsesDecoder::new(endpoint(), &[])
+}
+
+fn check(body: &str, expected: Expect) {
+    expected.assert_eq(&story(&[body.as_bytes()], decoder()));
+}
+
+/// One event a line, as its JSON.
+fn check_events(events: &[&str], expected: Expect) {
+    let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    check(&body, expected);
+}
+
+const COMPLETED: &str = r#"{"type":"response.completed","response":{"status":"completed","output":[]}}"#;
+const HELLO: &str = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"hello"}]}}"#;
+
+#[test]
+fn a_call_of_llama_cpp_without_any_numbers() {
+    check(
+        include_str!("../../../../tests/captures/llama-responses-call.sse"),
+        expect![[r#"
+        call +raw: call_cPLKTaShqzgFD8ZkCMTUQI7NK5t38al0 read_file {"path": "src/config.toml"}
+        => Stop, tokens 261 (260) 24 (0)
+    "#]],
+    );
+}
+
+#[test]
+fn calls_through_litellm_without_names_of_events() {
+    check(
+        include_str!("../../../../tests/captures/litellm-responses-calls.sse"),
+        expect![[r#"
+        shown: Reading both.
+        agent +raw: Reading both.
+        call +raw: call_RWi4AO3a4sFK2qX7 read_file {"path":"a.txt"}
+        call +raw: call_MfA3Cf5YPSwt0sij read_file {"path":"b.txt"}
+        => Stop, tokens 0 (0) 0 (0)
+    "#]],
+    );
+}
+
+// SPEC S14
+#[test]
+fn reasoning_is_apart_from_the_answer() {
+    check(
+        include_str!("../../../../tests/captures/aimock-responses-reasoning.sse"),
+        expect![[r#"
+        thought: I should think about this.
+        shown: Done thinking.
+        reasoning +raw: I should think about this.
+        agent +raw: Done thinking.
+        => Stop, tokens 0 (0) 0 (0)
+    "#]],
+    );
+}
+
+// SPEC S6
+#[test]
+fn a_completed_event_may_tell_of_an_incomplete_reply() {
+    check(
+        include_str!("../../../../tests/captures/aimock-responses-length.sse"),
+        expect![[r#"
+        shown: 1, 2, 3,
+        agent Partial: 1, 2, 3,
+        => Length, tokens 0 (0) 0 (0)
+    "#]],
+    );
+}
+
+#[test]
+fn a_reply_that_reached_the_bound_was_cut_whatever_the_server_says() {
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.max_output_tokens = Some(24);
+    let body = include_str!("../../../../tests/captures/llama-responses-call.sse");
+    let story = story(&[body.as_bytes()], ResponsesDecoder::new(Arc::new(endpoint), &[]));
+    assert!(story.ends_with("=> Length, tokens 261 (260) 24 (0)\n"), "{story}");
+}
+
+// SPEC S1
+#[test]
+fn a_stream_cut_into_two_chunks_anywhere_tells_the_same() {
+    let body = include_bytes!("../../../../tests/captures/aimock-responses-reasoning.sse");
+    let whole = story(&[body], decoder());
+    for cut in 0..body.len() {
+        let (left, right) = body.split_at(cut);
+        assert_eq!(story(&[left, right], decoder()), whole, "cut at {cut}");
+    }
+}
+
+// SPEC S9
+#[test]
+fn items_that_were_done_count_when_the_last_event_has_none() {
+    check_events(
+        &[HELLO, COMPLETED],
+        expect![[r#"
+        shown: hello
+        agent +raw: hello
+        => Stop
+    "#]],
+    );
+}
+
+// SPEC S9
+#[test]
+fn items_that_only_the_last_event_has_count_too() {
+    check_events(
+        &[
+            r#"{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hello"}]},{"type":"function_call","call_id":"c","name":"read","arguments":"{}"}]}}"#,
+        ],
+        expect![[r#"
+            shown: hello
+            agent +raw: hello
+            call +raw: c read {}
+            => Stop
+        "#]],
+    );
+}
+
+// SPEC S10
+#[test]
+fn deltas_that_name_no_item_belong_to_the_one_that_is_open() {
+    let nameless = [
+        r#"{"type":"response.output_text.delta","delta":"hel"}"#,
+        r#"{"type":"response.output_text.delta","delta":"lo"}"#,
+    ];
+    let expected = expect![[r#"
+        shown: hello
+        agent +raw: hello
+        => Stop
+    "#]];
+    let added =
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}}"#;
+    let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","content":[{"type":"output_text","text":"hello"}]}}"#;
+    check_events(&[added, nameless[0], nameless[1], done, COMPLETED], expected);
+    check_events(
+        &[nameless[0], nameless[1], done, COMPLETED],
+        expect![[r#"
+            shown: hello
+            agent +raw: hello
+            => Stop
+        "#]],
+    );
+}
+
+// SPEC S10
+#[test]
+fn text_that_came_as_deltas_is_not_shown_again() {
+    check_events(
+        &[
+            r#"{"type":"response.output_text.delta","output_index":0,"item_id":"m","delta":"hel"}"#,
+            r#"{"type":"response.output_text.done","output_index":0,"item_id":"m","text":"hello"}"#,
+            HELLO,
+            COMPLETED,
+        ],
+        expect![[r#"
+            shown: hello
+            agent +raw: hello
+            => Stop
+        "#]],
+    );
+}
+
+#[test]
+fn items_that_interleave_come_out_in_the_models_order() {
+    check_events(
+        &[
+            r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"f"}}"#,
+            r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}}"#,
+            r#"{"type":"response.output_text.delta","output_index":0,"item_id":"m","delta":"hello"}"#,
+            r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{}"}}"#,
+            HELLO,
+            COMPLETED,
+        ],
+        expect![[r#"
+            shown: hello
+            agent +raw: hello
+            call +raw: c read {}
+            => Stop
+        "#]],
+    );
+}
+
+#[test]
+fn two_messages_are_shown_apart() {
+    check_events(
+        &[
+            r#"{"type":"response.output_item.done","item":{"type":"message","id":"a","content":[{"type":"output_text","text":"first"}]}}"#,
+            r#"{"type":"response.output_text.delta","item_id":"b","delta":"second"}"#,
+            COMPLETED,
+        ],
+        expect![[r#"
+            shown: first
+
+            second
+            agent +raw: first
+            agent: second
+            => Stop
+        "#]],
+    );
+}
+
+// SPEC S4
+#[test]
+fn errors_come_flat_nested_and_without_a_type() {
+    check_events(
+        &[r#"{"type":"error","sequence_number":3,"code":"server_error","message":"lost","param":null}"#],
+        expect![[r#"
+            => Busy { message: "http://server.test/v1 cannot answer now: lost", retry_after: None }
+        "#]],
+    );
+    check_events(
+        &[
+            HELLO,
+            r#"{"type":"error","error":{"type":"invalid_request_error","code":"invalid_prompt","message":"bad"}}"#,
+        ],
+        expect![[r#"
+            shown: hello
+            => Rejected { message: "http://server.test/v1 refused the request: bad" }
+        "#]],
+    );
+    check(
+        include_str!("../../../../tests/captures/litellm-error.sse"),
+        expect![[r#"
+        => Busy { message: "http://server.test/v1 cannot answer now: Error processing stream start", retry_after: None }
+    "#]],
+    );
+}
+
+// SPEC S5
+#[test]
+fn a_failed_response_is_an_error_even_without_a_reason() {
+    check_events(
+        &[
+            r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down"},"usage":null}}"#,
+        ],
+        expect![[r#"
+            => Busy { message: "http://server.test/v1 cannot answer now: slow down", retry_after: None }
+        "#]],
+    );
+    check_events(
+        &[r#"{"type":"response.failed"}"#],
+        expect![[r#"
+        => Busy { message: "http://server.test/v1 cannot answer now", retry_after: None }
+    "#]],
+    );
+}
+
+// SPEC E12
+#[test]
+fn a_call_of_an_incomplete_response_stays_out_unless_it_is_complete() {
+    check_events(
+        &[
+            r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"a","call_id":"a","name":"read","arguments":"{}","status":"completed"}}"#,
+            r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"b","call_id":"b","name":"read","arguments":"{\"pa","status":"incomplete"}}"#,
+            r#"{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":null}}"#,
+        ],
+        expect![[r#"
+            call +raw: a read {}
+            => Length
+        "#]],
+    );
+}
+
+#[test]
+fn a_complete_reply_with_a_call_that_never_became_whole_is_interrupted() {
+    check_events(
+        &[
+            r#"{"type":"response.output_item.added","item":{"type":"function_call","id":"a","call_id":"a","name":"read"}}"#,
+            COMPLETED,
+        ],
+        expect![[r#"
+            => Interrupted { message: "http://server.test/v1 ended its reply before it was whole" }
+        "#]],
+    );
+}
+
+// SPEC H2
+#[test]
+fn unknown_items_are_kept_and_unknown_events_ignored() {
+    check_events(
+        &[
+            r#"{"type":"response.surprise","delta":{"a":1}}"#,
+            r#"{"type":"response.output_item.done","item":{"type":"web_search_call","content":"odd"}}"#,
+            COMPLETED,
+        ],
+        expect![[r#"
+            opaque: {"type":"web_search_call","content":"odd"}
+            => Stop
+        "#]],
+    );
+}
+
+// SPEC S3, S12
+#[test]
+fn a_stream_that_stops_or_turns_to_rubbish_is_no_reply() {
+    check_events(
+        &[HELLO],
+        expect![[r#"
+        shown: hello
+        => Interrupted { message: "http://server.test/v1 ended its reply before it was whole" }
+    "#]],
+    );
+    check_events(
+        &[HELLO, "[DONE]"],
+        expect![[r#"
+        shown: hello
+        => Interrupted { message: "http://server.test/v1 ended its reply before it was whole" }
+    "#]],
+    );
+    check_events(
+        &["{rubbish"],
+        expect![[r#"
+        => Malformed { message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire" }
+    "#]],
+    );
+    check_events(
+        &["{rubbish", COMPLETED],
+        expect![[r#"
+        => Malformed { message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire" }
+    "#]],
+    );
+    check_events(
+        &["7", COMPLETED],
+        expect![[r#"
+        => Malformed { message: "http://server.test/v1 answered with what is no model's reply (7): check base_url and wire" }
+    "#]],
+    );
+}
+
+#[test]
+fn arguments_may_be_an_object_or_missing() {
+    check_events(
+        &[
+            r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"a","name":"read","arguments":{"p":1}}}"#,
+            r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"b","name":"read"}}"#,
+            COMPLETED,
+        ],
+        expect![[r#"
+            call +raw: a read {"p":1}
+            call +raw: b read 
+            => Stop
+        "#]],
+    );
+}

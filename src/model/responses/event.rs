@@ -1,0 +1,113 @@
+//! The events of the Responses wire, as far as they matter. Every member may be missing: servers differ.
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use crate::protocol::{MessageState, Usage};
+
+/// Any event.
+#[derive(Deserialize)]
+pub(super) struct Event<'a> {
+    pub(super) r#type: Option<String>,
+    pub(super) item_id: Option<String>,
+    pub(super) output_index: Option<u64>,
+    pub(super) summary_index: Option<u64>,
+    #[serde(borrow)]
+    pub(super) item: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) delta: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// A response, as the last event holds it.
+#[derive(Default, Deserialize)]
+pub(super) struct Response {
+    pub(super) status: Option<String>,
+    #[serde(default)]
+    pub(super) output: Option<Vec<Box<RawValue>>>,
+    pub(super) usage: Option<ResponseUsage>,
+    pub(super) incomplete_details: Option<IncompleteDetails>,
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct IncompleteDetails {
+    pub(super) reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ResponseUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+/// An item, read member by member: items of unknown types have members of unknown forms.
+pub(super) struct OutputItem(pub(super) Value);
+
+impl OutputItem {
+    /// `None` when this is no item.
+    pub(super) fn parse(json: &RawValue) -> Option<Self> {
+        serde_json::from_str(json.get()).ok().map(Self).filter(|item| !item.kind().is_empty())
+    }
+
+    pub(super) fn text(&self, member: &str) -> Option<&str> {
+        self.0.get(member)?.as_str()
+    }
+
+    pub(super) fn kind(&self) -> &str {
+        self.text("type").unwrap_or_default()
+    }
+
+    fn parts(&self, member: &str) -> &[Value] {
+        self.0.get(member).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    pub(super) fn message_text(&self) -> (String, MessageState) {
+        let parts = self.parts("content");
+        let text = |part: &Value| {
+            let text = part.get("text").or_else(|| part.get("refusal")).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let refused = parts.iter().any(|part| part.get("type").is_some_and(|kind| kind == "refusal"));
+        let state = if refused { MessageState::Refusal } else { MessageState::Whole };
+        (parts.iter().map(text).collect(), state)
+    }
+
+    /// The summary where there is one, else the reasoning itself.
+    pub(super) fn reasoning_text(&self) -> String {
+        let summary = self.parts("summary");
+        let parts = if summary.is_empty() { self.parts("content") } else { summary };
+        let texts: Vec<_> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
+        texts.join("\n\n")
+    }
+}
+
+impl From<ResponseUsage> for Usage {
+    fn from(usage: ResponseUsage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            cached_tokens: usage.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
+            output_tokens: usage.output_tokens,
+            reasoning_tokens: usage
+                .output_tokens_details
+                .and_then(|details| details.reasoning_tokens)
+                .unwrap_or(0),
+        }
+    }
+}
