@@ -5,6 +5,7 @@ mod call_ids;
 pub mod catalog;
 pub mod chat;
 pub mod http;
+pub mod offline;
 pub mod responses;
 mod sse;
 #[cfg(test)]
