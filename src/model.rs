@@ -7,6 +7,7 @@ pub mod chat;
 pub mod http;
 pub mod offline;
 pub mod responses;
+pub mod select;
 mod sse;
 #[cfg(test)]
 mod story;

@@ -1,0 +1,393 @@
+//! Which model answers: what was set, else OpenAI where its key is, else a local server that answers, else the model
+//! inside askls. Nothing goes to the network before [`choose`] is called, and then only what the choice needs.
+
+mod late_key;
+mod local;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures::future::{BoxFuture, join_all};
+use reqwest::Url;
+use secrecy::SecretString;
+
+use crate::protocol::Wire;
+
+use super::{
+    ModelClient, ModelError,
+    chat::ChatClient,
+    http::{self, Endpoint, Probed},
+    offline::OfflineModel,
+    responses::ResponsesClient,
+};
+
+pub use local::LocalServer;
+
+use late_key::LateKey;
+
+/// The name of the model inside askls, as a setting.
+pub const OFFLINE: &str = "offline";
+
+/// The variable whose key goes to the base URL that is set for askls, and to no other.
+const OWN_KEY: &str = "ASKLS_API_KEY";
+
+const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
+
+/// What OpenAI is asked for when no model is set. A name that all accounts may use; any other is one setting away.
+const OPENAI_MODEL: &str = "gpt-5.5";
+
+/// How long a local server may take to tell its models: long for a loopback connection, short for someone who waits.
+const LOCAL_PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a server that was set may take to tell its models; it may be far away.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Local servers are silent while they read a long prompt.
+pub const LOCAL_IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Most names of models in a message.
+const MOST_NAMES: usize = 8;
+
+/// Everything that the choice depends on, from the settings.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Free text; [`OFFLINE`] without a base URL is the model inside askls.
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub wire: Option<Wire>,
+    /// Why no server may be chosen: something that decides which one is set and cannot be used. The model inside askls
+    /// can still be asked for by its name.
+    pub unusable: Option<String>,
+    /// The key that was set for askls.
+    pub key: Option<KeySource>,
+    /// OpenAI's own variables: its key goes to OpenAI and to the base URL beside it, nowhere else.
+    pub openai: OpenAi,
+    /// Asked in this order when nothing is set.
+    pub local: Vec<LocalServer>,
+    /// `None`: the default of the wires.
+    pub connect_timeout: Option<Duration>,
+    /// `None`: the default of the wires, longer for a server on this machine.
+    pub idle_timeout: Option<Duration>,
+}
+
+/// Where a key comes from. Debug shows the name only.
+#[derive(Clone)]
+pub enum KeySource {
+    Value {
+        /// The variable's name.
+        name: String,
+        key: SecretString,
+    },
+    /// A variable that was named and is not set.
+    Unset {
+        variable: String,
+    },
+    Command(Arc<dyn KeyCommand>),
+}
+
+/// Prints a key when it is asked; may take seconds, and may ask the user something.
+pub trait KeyCommand: Send + Sync {
+    /// The error is for people and holds nothing of the output.
+    fn key(&self) -> BoxFuture<'_, Result<SecretString, String>>;
+}
+
+/// The environment that OpenAI's own libraries read.
+#[derive(Clone, Debug, Default)]
+pub struct OpenAi {
+    pub key: Option<SecretString>,
+    pub base_url: Option<String>,
+}
+
+/// The model that was chosen, and why.
+#[derive(Clone)]
+pub struct Chosen {
+    pub client: Arc<dyn ModelClient>,
+    /// For people: what led to the choice; never a key.
+    pub why: String,
+    /// Whether the user named the model, or it says in its answers which one it is: otherwise a face should tell.
+    pub is_named: bool,
+}
+
+/// Chooses a model. Asks servers for their models only where the choice depends on it, with a short time-out; runs
+/// no key command, since the client does that when a request needs the key.
+///
+/// # Errors
+/// [`ModelError::Settings`] when what is set cannot work, with what to change.
+pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
+    if choice.base_url.is_none() && choice.model.as_deref() == Some(OFFLINE) {
+        return Ok(offline("the setting model says so".to_owned()));
+    }
+    if let Some(reason) = &choice.unusable {
+        return Err(settings_error(reason));
+    }
+    if let Some(base_url) = &choice.base_url {
+        return choice.server("base_url", base_url, "base_url is set").await;
+    }
+    if let Some(KeySource::Value { name, .. }) = &choice.key
+        && name == OWN_KEY
+    {
+        return Err(settings_error(
+            "ASKLS_API_KEY is set, but not the server that it is for: set base_url (--base-url, ASKLS_BASE_URL), which \
+             is https://api.openai.com/v1 for OpenAI",
+        ));
+    }
+    if let Some(base_url) = &choice.openai.base_url {
+        return choice.server("OPENAI_BASE_URL", base_url, "OPENAI_BASE_URL is set").await;
+    }
+    if let Some(key) = &choice.key {
+        return choice.server("base_url", OPENAI_BASE_URL, &format!("{key} is set, and no base_url")).await;
+    }
+    if choice.openai.key.is_some() {
+        return choice.server("base_url", OPENAI_BASE_URL, "OPENAI_API_KEY is set").await;
+    }
+    choice.local_server().await
+}
+
+impl Choice {
+    /// The server at `base_url`, which comes from `setting` for the given reason.
+    async fn server(
+        &self,
+        setting: &'static str,
+        base_url: &str,
+        reason: &str,
+    ) -> Result<Chosen, ModelError> {
+        let place = Place::of(base_url);
+        let key = self.key_for(base_url, place)?;
+        let mut endpoint = self.endpoint(setting, base_url, place)?;
+        let why = match (&self.model, place) {
+            (Some(model), _) => {
+                endpoint.model.clone_from(model);
+                format!("{reason}, and so is the model")
+            }
+            (None, Place::OpenAi) => {
+                OPENAI_MODEL.clone_into(&mut endpoint.model);
+                format!("{reason}; no model is set, so it is askls's default for OpenAI")
+            }
+            (None, _) => {
+                let probed = listed(&endpoint, key.as_ref()).await?;
+                let (model, count) = first_model(&probed.models).ok_or_else(|| {
+                    settings_error(&format!(
+                        "no model is set, and {} has none that can answer (it has {}): load one there, or set model \
+                         (--model, ASKLS_MODEL)",
+                        endpoint.server(),
+                        names(&probed.models)
+                    ))
+                })?;
+                endpoint.take_listed(model, &probed);
+                format!("{reason}; no model is set, so it is {count} of the server")
+            }
+        };
+        Ok(Chosen { client: self.client(endpoint, key, place), why, is_named: self.model.is_some() })
+    }
+
+    async fn local_server(&self) -> Result<Chosen, ModelError> {
+        let probes = self.local.iter().map(|server| http::probe(&server.base_url, LOCAL_PROBE_TIMEOUT));
+        let answers: Vec<_> = self
+            .local
+            .iter()
+            .zip(join_all(probes).await)
+            .filter_map(|(server, probed)| Some((server, probed?)))
+            .collect();
+        for (server, probed) in &answers {
+            let found = match &self.model {
+                Some(model) => has_model(&probed.models, model)
+                    .map(|name| (name, format!("the model is set, and {} has it", server.name))),
+                None => first_model(&probed.models).map(|(name, count)| {
+                    (
+                        name,
+                        format!("no model is configured; {} answers, and it is {count} there", server.name),
+                    )
+                }),
+            };
+            if let Some((model, why)) = found {
+                let mut endpoint = self.endpoint("base_url", &server.base_url, Place::Local)?;
+                endpoint.take_listed(model, probed);
+                let client = self.client(endpoint, None, Place::Local);
+                return Ok(Chosen { client, why, is_named: self.model.is_some() });
+            }
+        }
+        match &self.model {
+            None => {
+                let asked: Vec<_> = self
+                    .local
+                    .iter()
+                    .map(|server| format!("{} at {}", server.name, shown(&server.base_url)))
+                    .collect();
+                Ok(offline(format!(
+                    "no model is configured, OPENAI_API_KEY is not set, and no local server answers with a model (asked: {})",
+                    asked.join(", ")
+                )))
+            }
+            Some(model) => {
+                let others: Vec<_> = answers
+                    .iter()
+                    .map(|(server, probed)| format!("; {} has {}", server.name, names(&probed.models)))
+                    .collect();
+                Err(settings_error(&format!(
+                    "no server is known that has the model {model}: set base_url (--base-url, ASKLS_BASE_URL) to the \
+                     address of the one that has it, or OPENAI_API_KEY if that is OpenAI{}",
+                    others.concat()
+                )))
+            }
+        }
+    }
+
+    /// The key that may go to `base_url`: the one that was set for askls, or OpenAI's own for OpenAI and for the base
+    /// URL of its own variable. A key that was made for one server is never sent to another.
+    fn key_for(&self, base_url: &str, place: Place) -> Result<Option<KeySource>, ModelError> {
+        match &self.key {
+            Some(KeySource::Unset { variable }) => {
+                return Err(settings_error(&format!(
+                    "api_key_env names the variable {variable}, which is not set: set it, or change api_key_env"
+                )));
+            }
+            Some(key) => return Ok(Some(key.clone())),
+            None => {}
+        }
+        let is_openais = place == Place::OpenAi || self.openai.base_url.as_deref() == Some(base_url);
+        match &self.openai.key {
+            Some(key) if is_openais => {
+                Ok(Some(KeySource::Value { name: "OPENAI_API_KEY".to_owned(), key: key.clone() }))
+            }
+            _ if place == Place::OpenAi => Err(settings_error(
+                "OpenAI needs a key: set OPENAI_API_KEY or ASKLS_API_KEY, or name where it is in api_key_env or \
+                 api_key_command",
+            )),
+            _ => Ok(None),
+        }
+    }
+
+    /// Without a model and a key.
+    fn endpoint(&self, setting: &'static str, base_url: &str, place: Place) -> Result<Endpoint, ModelError> {
+        let mut endpoint = Endpoint::of_setting(setting, base_url, "")?;
+        if let Some(timeout) = self.connect_timeout {
+            endpoint.connect_timeout = timeout;
+        }
+        match (self.idle_timeout, place) {
+            (Some(timeout), _) => endpoint.idle_timeout = timeout,
+            (None, Place::Local) => endpoint.idle_timeout = LOCAL_IDLE_TIMEOUT,
+            (None, _) => {}
+        }
+        Ok(endpoint)
+    }
+
+    fn client(&self, mut endpoint: Endpoint, key: Option<KeySource>, place: Place) -> Arc<dyn ModelClient> {
+        let default = if place == Place::OpenAi { Wire::Responses } else { Wire::Chat };
+        let wire = self.wire.unwrap_or(default);
+        match key {
+            Some(KeySource::Command(command)) => {
+                endpoint.key_source = Some("api_key_command".to_owned());
+                Arc::new(LateKey::new(endpoint, wire, command))
+            }
+            key => client(with_value(endpoint, key.as_ref()), wire),
+        }
+    }
+}
+
+/// What a server lists, asked with its key. A key command runs only when the server wants a key for its list.
+async fn listed(endpoint: &Endpoint, key: Option<&KeySource>) -> Result<Probed, ModelError> {
+    let mut endpoint = with_value(endpoint.clone(), key);
+    let probed = http::models(&endpoint, PROBE_TIMEOUT).await;
+    let (Err(ModelError::Auth { .. }), Some(KeySource::Command(command))) = (&probed, key) else {
+        return probed;
+    };
+    endpoint.key = Some(command.key().await.map_err(|message| ModelError::Settings { message })?);
+    endpoint.key_source = Some("api_key_command".to_owned());
+    http::models(&endpoint, PROBE_TIMEOUT).await
+}
+
+/// The endpoint with its key, where that is known already.
+fn with_value(mut endpoint: Endpoint, key: Option<&KeySource>) -> Endpoint {
+    if let Some(KeySource::Value { name, key }) = key {
+        endpoint.key = Some(key.clone());
+        endpoint.key_source = Some(format!("the environment variable {name}"));
+    }
+    endpoint
+}
+
+/// Where a base URL leads, as far as defaults depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    OpenAi,
+    /// This machine.
+    Local,
+    Elsewhere,
+}
+
+impl Place {
+    fn of(base_url: &str) -> Self {
+        let host = Url::parse(base_url.trim()).ok().and_then(|url| url.host_str().map(str::to_owned));
+        match host.as_deref() {
+            Some(host) if host == "api.openai.com" || host.ends_with(".api.openai.com") => Self::OpenAi,
+            Some("localhost" | "[::1]") => Self::Local,
+            Some(host) if host.starts_with("127.") || host.ends_with(".localhost") => Self::Local,
+            _ => Self::Elsewhere,
+        }
+    }
+}
+
+fn client(endpoint: Endpoint, wire: Wire) -> Arc<dyn ModelClient> {
+    match wire {
+        Wire::Responses => Arc::new(ResponsesClient::new(endpoint)),
+        Wire::Chat => Arc::new(ChatClient::new(endpoint)),
+    }
+}
+
+fn offline(why: String) -> Chosen {
+    // Its answers say themselves which model it is.
+    Chosen { client: Arc::new(OfflineModel::new()), why, is_named: true }
+}
+
+/// The first model that can answer, and how to call it in a sentence. Servers list models that only embed as well.
+fn first_model(models: &[String]) -> Option<(String, &'static str)> {
+    let mut chatting = models.iter().filter(|name| !name.to_ascii_lowercase().contains("embed"));
+    let first = chatting.next()?.clone();
+    Some((first, if chatting.next().is_none() { "the only model" } else { "the first model" }))
+}
+
+/// The server's own name of a model: Ollama leaves `:latest` out when people do.
+fn has_model(models: &[String], wanted: &str) -> Option<String> {
+    let latest = format!("{wanted}:latest");
+    models.iter().find(|name| *name == wanted || **name == latest).cloned()
+}
+
+fn names(models: &[String]) -> String {
+    if models.is_empty() {
+        return "no model".to_owned();
+    }
+    let shown: Vec<_> = models.iter().take(MOST_NAMES).map(String::as_str).collect();
+    let more = models.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// A base URL as people may see it.
+fn shown(base_url: &str) -> String {
+    Endpoint::new(base_url, "").map(|endpoint| endpoint.server()).unwrap_or_default()
+}
+
+fn settings_error(message: &str) -> ModelError {
+    ModelError::Settings { message: message.to_owned() }
+}
+
+impl fmt::Display for KeySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value { name, .. } => f.write_str(name),
+            Self::Unset { .. } => f.write_str("api_key_env"),
+            Self::Command(_) => f.write_str("api_key_command"),
+        }
+    }
+}
+
+impl fmt::Debug for KeySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value { name, .. } => write!(f, "Value({name})"),
+            Self::Unset { variable } => write!(f, "Unset({variable})"),
+            Self::Command(_) => f.write_str("Command"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

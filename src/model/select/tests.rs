@@ -1,0 +1,247 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use expect_test::{Expect, expect};
+
+use super::*;
+
+/// The choice's model and why, or its error; then the key that goes with it.
+async fn check(choice: Choice, expected: Expect) {
+    let chosen = match choose(&choice).await {
+        Ok(chosen) => format!("{}: {}\n", chosen.client.info(), chosen.why),
+        Err(error) => format!("{error:?}\n"),
+    };
+    expected.assert_eq(&chosen);
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+fn openai_key() -> OpenAi {
+    OpenAi { key: Some("sk-openai".into()), base_url: None }
+}
+
+fn own_key() -> Option<KeySource> {
+    Some(KeySource::Value { name: "ASKLS_API_KEY".to_owned(), key: "sk-own".into() })
+}
+
+// SPEC O13, O14
+#[tokio::test]
+async fn what_is_set_comes_first() {
+    let choice = Choice {
+        model: text("any/name:7b"),
+        base_url: text("http://127.0.0.1:1/v1"),
+        openai: openai_key(),
+        ..Choice::default()
+    };
+    check(
+        choice.clone(),
+        expect![[r#"
+            any/name:7b (chat at http://127.0.0.1:1/v1): base_url is set, and so is the model
+        "#]],
+    )
+    .await;
+    check(
+        Choice { wire: Some(Wire::Responses), ..choice },
+        expect![[r#"
+            any/name:7b (responses at http://127.0.0.1:1/v1): base_url is set, and so is the model
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn openai_needs_nothing_but_its_key() {
+    check(Choice { openai: openai_key(), ..Choice::default() }, expect![[r#"
+        gpt-5.5 (responses at https://api.openai.com/v1): OPENAI_API_KEY is set; no model is set, so it is askls's default for OpenAI
+    "#]]).await;
+    check(
+        Choice { openai: openai_key(), model: text("gpt-9"), ..Choice::default() },
+        expect![[r#"
+            gpt-9 (responses at https://api.openai.com/v1): OPENAI_API_KEY is set, and so is the model
+        "#]],
+    )
+    .await;
+    let elsewhere = OpenAi { base_url: text("https://gateway.example/v1"), ..openai_key() };
+    check(
+        Choice { openai: elsewhere, model: text("gpt-9"), ..Choice::default() },
+        expect![[r#"
+            gpt-9 (chat at https://gateway.example/v1): OPENAI_BASE_URL is set, and so is the model
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_model_inside_askls_can_be_asked_for_by_name() {
+    check(
+        Choice { model: text(OFFLINE), openai: openai_key(), ..Choice::default() },
+        expect![[r#"
+        offline: the setting model says so
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_key_of_askls_goes_to_no_server_that_was_not_set_for_it() {
+    let elsewhere = OpenAi { base_url: text("https://gateway.example/v1"), ..openai_key() };
+    for openai in [OpenAi::default(), openai_key(), elsewhere] {
+        check(Choice { key: own_key(), model: text("gpt-9"), openai, ..Choice::default() }, expect![[r#"
+            Settings { message: "ASKLS_API_KEY is set, but not the server that it is for: set base_url (--base-url, ASKLS_BASE_URL), which is https://api.openai.com/v1 for OpenAI" }
+        "#]])
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn no_server_is_chosen_while_what_decides_about_it_cannot_be_used() {
+    let choice = Choice {
+        unusable: text("base_url must be an address"),
+        model: text("gpt-9"),
+        openai: openai_key(),
+        ..Choice::default()
+    };
+    for base_url in [None, text("http://127.0.0.1:1/v1")] {
+        check(
+            Choice { base_url, ..choice.clone() },
+            expect![[r#"
+                Settings { message: "base_url must be an address" }
+            "#]],
+        )
+        .await;
+    }
+    check(
+        Choice { model: text(OFFLINE), ..choice },
+        expect![[r#"
+            offline: the setting model says so
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn with_nothing_set_and_no_server_the_model_inside_askls_answers() {
+    let local = vec![LocalServer { name: "Ollama", base_url: "http://127.0.0.1:1/v1".to_owned() }];
+    check(Choice { local, ..Choice::default() }, expect![[r#"
+        offline: no model is configured, OPENAI_API_KEY is not set, and no local server answers with a model (asked: Ollama at http://127.0.0.1:1/v1)
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn what_is_missing_is_said() {
+    check(Choice { model: text("qwen3"), ..Choice::default() }, expect![[r#"
+        Settings { message: "no server is known that has the model qwen3: set base_url (--base-url, ASKLS_BASE_URL) to the address of the one that has it, or OPENAI_API_KEY if that is OpenAI" }
+    "#]]).await;
+    check(Choice { base_url: text("http://127.0.0.1:1/v1"), ..Choice::default() }, expect![[r#"
+        Network { message: "nothing answers at http://127.0.0.1:1/v1: is the server running there, and is base_url right?" }
+    "#]]).await;
+    let openai = OpenAi { base_url: text("http://127.0.0.1:1/v1"), ..openai_key() };
+    check(Choice { openai, ..Choice::default() }, expect![[r#"
+        Network { message: "nothing answers at http://127.0.0.1:1/v1: is the server running there, and is OPENAI_BASE_URL right?" }
+    "#]]).await;
+    let openai = OpenAi { base_url: text("nonsense"), ..openai_key() };
+    check(Choice { openai, ..Choice::default() }, expect![[r#"
+        Settings { message: "OPENAI_BASE_URL \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1" }
+    "#]]).await;
+    check(Choice { base_url: text("https://api.openai.com/v1"), ..Choice::default() }, expect![[r#"
+        Settings { message: "OpenAI needs a key: set OPENAI_API_KEY or ASKLS_API_KEY, or name where it is in api_key_env or api_key_command" }
+    "#]]).await;
+    let key = Some(KeySource::Unset { variable: "MINE".to_owned() });
+    check(Choice { key, ..Choice::default() }, expect![[r#"
+        Settings { message: "api_key_env names the variable MINE, which is not set: set it, or change api_key_env" }
+    "#]]).await;
+    check(
+        Choice { base_url: text("nonsense"), model: text("m"), ..Choice::default() },
+        expect![[r#"
+            Settings { message: "base_url \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1" }
+        "#]],
+    )
+    .await;
+}
+
+// SPEC A9
+#[test]
+fn a_key_goes_only_to_the_server_that_it_was_made_for() {
+    let key_for = |choice: &Choice, base_url: &str| {
+        format!("{:?}", choice.key_for(base_url, Place::of(base_url)).unwrap())
+    };
+    let choice = Choice {
+        openai: OpenAi { base_url: text("https://gateway.example/v1"), ..openai_key() },
+        ..Choice::default()
+    };
+    assert_eq!(key_for(&choice, "https://api.openai.com/v1"), "Some(Value(OPENAI_API_KEY))");
+    assert_eq!(key_for(&choice, "https://gateway.example/v1"), "Some(Value(OPENAI_API_KEY))");
+    for other in [
+        "https://other.example/v1",
+        "https://api.openai.com.evil.example/v1",
+        "http://api.openai.com@evil.example/v1",
+    ] {
+        assert_eq!(key_for(&choice, other), "None", "{other}");
+    }
+    let choice = Choice { key: own_key(), ..choice };
+    assert_eq!(key_for(&choice, "https://other.example/v1"), "Some(Value(ASKLS_API_KEY))");
+}
+
+#[test]
+fn a_server_on_this_machine_may_be_silent_for_longer() {
+    let idle = |base_url: &str, set: Option<Duration>| {
+        let choice = Choice { idle_timeout: set, ..Choice::default() };
+        choice.endpoint("base_url", base_url, Place::of(base_url)).unwrap().idle_timeout
+    };
+    assert_eq!(idle("http://localhost:1234/v1", None), LOCAL_IDLE_TIMEOUT);
+    assert_eq!(idle("http://[::1]:1234/v1", None), LOCAL_IDLE_TIMEOUT);
+    assert_eq!(idle("https://far.example/v1", None), http::DEFAULT_IDLE_TIMEOUT);
+    assert_eq!(idle("http://127.0.0.1/v1", Some(Duration::from_secs(7))), Duration::from_secs(7));
+}
+
+#[test]
+fn ollamas_address_may_be_spelt_in_its_ways() {
+    for (host, base_url) in [
+        (None, "http://127.0.0.1:11434/v1"),
+        (Some("0.0.0.0"), "http://127.0.0.1:11434/v1"),
+        (Some("0.0.0.0:1234"), "http://127.0.0.1:1234/v1"),
+        (Some(":1234"), "http://127.0.0.1:1234/v1"),
+        (Some("box"), "http://box:11434/v1"),
+        (Some("[::1]:1234"), "http://[::1]:1234/v1"),
+        (Some("[::]"), "http://127.0.0.1:11434/v1"),
+        (Some("http://box:80/"), "http://box:80/v1"),
+        (Some("https://box.example"), "https://box.example:443/v1"),
+        (Some("https://box.example/ollama/"), "https://box.example:443/ollama/v1"),
+    ] {
+        assert_eq!(LocalServer::ollama(host).base_url, base_url, "{host:?}");
+    }
+}
+
+#[test]
+fn a_model_that_only_embeds_is_not_the_first() {
+    let models = ["nomic-embed-text:latest", "qwen3:8b", "llama3:latest"].map(str::to_owned);
+    assert_eq!(first_model(&models), Some(("qwen3:8b".to_owned(), "the first model")));
+    assert_eq!(first_model(&models[..2]), Some(("qwen3:8b".to_owned(), "the only model")));
+    assert_eq!(first_model(&models[..1]), None);
+    assert_eq!(has_model(&models, "llama3").as_deref(), Some("llama3:latest"));
+    assert_eq!(has_model(&models, "qwen3"), None);
+}
+
+/// A command that prints another key each time.
+struct Counting(AtomicU32);
+
+impl KeyCommand for Counting {
+    fn key(&self) -> BoxFuture<'_, Result<SecretString, String>> {
+        let count = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+        Box::pin(async move { Ok(format!("sk-{count}").into()) })
+    }
+}
+
+#[tokio::test]
+async fn a_key_command_does_not_run_before_a_request_needs_the_key() {
+    let command = Arc::new(Counting(AtomicU32::new(0)));
+    let choice = Choice {
+        model: text("m"),
+        base_url: text("http://127.0.0.1:1/v1"),
+        key: Some(KeySource::Command(command.clone())),
+        ..Choice::default()
+    };
+    assert!(choose(&choice).await.is_ok());
+    assert_eq!(command.0.load(Ordering::Relaxed), 0);
+}
