@@ -12,3 +12,5 @@ pub mod protocol;
 pub mod workspace;
 
 pub mod model;
+
+pub mod tools;

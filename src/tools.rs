@@ -1,0 +1,574 @@
+//! Tools: what the model can do in the workspace. One file a tool; its arguments' doc comments are the schema and
+//! the description that the model reads.
+
+pub mod delete_file;
+pub mod edit_file;
+pub mod list_files;
+pub mod move_file;
+pub mod output;
+pub mod read_file;
+pub mod run_command;
+pub mod search;
+pub mod write_file;
+
+mod arguments;
+#[cfg(test)]
+mod testing;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    model::ToolSpec,
+    protocol::ToolCall,
+    workspace::{FileError, TurnFiles},
+};
+use output::{bounded, cut_line, one_line};
+
+/// What a call can do to the world: decides about approval and about running side by side, never the tool's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Effect {
+    /// Looks only. Calls of this effect run side by side.
+    Read,
+    /// Stages an edit, which the user sees before it happens.
+    Edit,
+    /// Runs a program with the user's rights.
+    Execute,
+    /// Talks to another machine.
+    Network,
+}
+
+/// Characters of a reason why arguments do not fit: a few sentences.
+const MAX_REASON_CHARS: usize = 1_000;
+
+/// Characters of the name of a tool that there is not; servers allow 64.
+const MAX_NAME_CHARS: usize = 64;
+
+/// A typed tool. Adding one touches its file and one line of [`Toolbox::standard`].
+pub trait Tool: Send + Sync + 'static {
+    /// As the model calls it.
+    const NAME: &'static str;
+    const EFFECT: Effect;
+    /// The struct's doc comment is the tool's description, those of its fields the arguments'.
+    type Args: DeserializeOwned + JsonSchema + Send + 'static;
+
+    /// What the call is about in a few words, for a progress line: a path, a pattern, a command.
+    fn target(args: &Self::Args) -> String;
+
+    /// What the user is shown before the call is allowed; must contain everything that will happen.
+    fn preview(args: &Self::Args) -> String {
+        Self::target(args)
+    }
+
+    /// The output is a text for the model; so is the error, which says what was wrong and what to try.
+    fn run(
+        &self,
+        args: Self::Args,
+        context: ToolContext,
+    ) -> impl Future<Output = Result<String, ToolError>> + Send;
+}
+
+/// What a running call may use.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The workspace as this turn sees it: staged edits, then open buffers, then the disk.
+    pub files: Arc<TurnFiles>,
+    /// Fires when the turn is cancelled; a call that goes on for long must watch it.
+    pub cancel: CancellationToken,
+}
+
+/// Why a call could not do what was asked, in words for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolError(pub String);
+
+impl From<FileError> for ToolError {
+    fn from(error: FileError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What a cancelled call answers. Nothing of it happens after this.
+fn cancelled() -> ToolError {
+    ToolError("the user stopped the turn before this call was done".to_owned())
+}
+
+/// Looks at the files off the async threads. A cancelled turn does not wait for a slow disk: it leaves the look to end
+/// by itself, unheard.
+async fn look<T: Send + 'static>(
+    context: ToolContext,
+    look: impl FnOnce(&TurnFiles) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let ToolContext { files, cancel } = context;
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(cancelled()),
+        looked = tokio::task::spawn_blocking(move || look(&files)) => looked.unwrap_or_else(|error| Err(fault(&error))),
+    }
+}
+
+/// Stages an edit off the async threads. Waits for its end even when the turn is cancelled meanwhile, so that the
+/// history says truly whether it was staged.
+async fn stage(
+    context: ToolContext,
+    stage: impl FnOnce(&TurnFiles) -> Result<String, ToolError> + Send + 'static,
+) -> Result<String, ToolError> {
+    let ToolContext { files, cancel } = context;
+    if cancel.is_cancelled() {
+        return Err(cancelled());
+    }
+    tokio::task::spawn_blocking(move || stage(&files)).await.unwrap_or_else(|error| Err(fault(&error)))
+}
+
+/// What a staged edit answers: what it did, and a line that keeps the model from saying that it is on disk.
+fn staged(report: &str) -> String {
+    format!(
+        "{}\nStaged as a proposal: nothing is on disk yet, and the user decides whether to apply it.",
+        report.trim_end()
+    )
+}
+
+fn fault(error: &tokio::task::JoinError) -> ToolError {
+    tracing::error!(%error, "a tool ended by a fault of its own");
+    ToolError("this call failed by a fault inside askls; try another way".to_owned())
+}
+
+/// A parsed call, ready to be approved and to run once.
+pub struct Prepared {
+    pub name: &'static str,
+    pub effect: Effect,
+    pub target: String,
+    pub preview: String,
+    run: Box<dyn FnOnce(ToolContext) -> BoxFuture<'static, Result<String, ToolError>> + Send>,
+}
+
+impl Prepared {
+    pub fn run(self, context: ToolContext) -> BoxFuture<'static, Result<String, ToolError>> {
+        (self.run)(context)
+    }
+}
+
+/// The tools that one turn may use, by name.
+#[derive(Clone, Default)]
+pub struct Toolbox {
+    tools: BTreeMap<&'static str, Arc<dyn ErasedTool>>,
+    specs: Arc<[ToolSpec]>,
+}
+
+/// What the tools need to know of the settings.
+#[derive(Clone, Debug, Default)]
+pub struct ToolSettings {
+    /// Program and first arguments that take a command line as their last one, as `["/bin/sh", "-c"]`;
+    /// `None` means the platform's shell.
+    pub shell: Option<Vec<String>>,
+    /// How long a command may run when the model does not say; `None` means the tool's default.
+    pub command_timeout: Option<std::time::Duration>,
+    /// The environment variable that holds the model server's key, whatever its name: no command may see it.
+    pub hidden_variable: Option<String>,
+}
+
+impl Toolbox {
+    /// Every tool that askls has.
+    pub fn standard(settings: &ToolSettings) -> Self {
+        Self::default()
+            .with(list_files::ListFiles)
+            .with(read_file::ReadFile)
+            .with(search::Search)
+            .with(edit_file::EditFile)
+            .with(write_file::WriteFile)
+            .with(delete_file::DeleteFile)
+            .with(move_file::MoveFile)
+            .with(run_command::RunCommand::new(settings))
+    }
+
+    #[must_use]
+    pub fn with<T: Tool>(mut self, tool: T) -> Self {
+        self.tools.insert(T::NAME, Arc::new(Typed(Arc::new(tool))));
+        self.update_specs()
+    }
+
+    /// The same tools without those that do more than read.
+    #[must_use]
+    pub fn only_reading(mut self) -> Self {
+        self.tools.retain(|_, tool| tool.effect() == Effect::Read);
+        self.update_specs()
+    }
+
+    fn update_specs(mut self) -> Self {
+        self.specs = self.tools.values().map(|tool| tool.spec()).collect();
+        self
+    }
+
+    /// In the order of their names, the same in every request.
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    /// Parses the arguments; nothing has happened yet. The error is a text for the model.
+    pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
+        match self.tools.get(call.name.as_str()) {
+            Some(tool) => tool.prepare(&call.arguments),
+            None => {
+                let names: Vec<_> = self.tools.keys().copied().collect();
+                let known = if names.is_empty() {
+                    "there are no tools now".to_owned()
+                } else {
+                    format!("use one of: {}", names.join(", "))
+                };
+                let name = one_line(&call.name, MAX_NAME_CHARS);
+                Err(ToolError(format!("there is no tool named {name}; {known}")))
+            }
+        }
+    }
+}
+
+trait ErasedTool: Send + Sync {
+    fn effect(&self) -> Effect;
+    fn spec(&self) -> ToolSpec;
+    fn prepare(&self, arguments: &str) -> Result<Prepared, ToolError>;
+}
+
+struct Typed<T>(Arc<T>);
+
+impl<T: Tool> ErasedTool for Typed<T> {
+    fn effect(&self) -> Effect {
+        T::EFFECT
+    }
+
+    fn spec(&self) -> ToolSpec {
+        let (description, parameters) = arguments::schema::<T::Args>();
+        ToolSpec { name: T::NAME.to_owned(), description, parameters }
+    }
+
+    fn prepare(&self, arguments: &str) -> Result<Prepared, ToolError> {
+        let args: T::Args = arguments::parse(arguments).map_err(|reason| {
+            // A reason quotes the value that does not fit, which may be a whole file.
+            let reason = cut_line(&reason, MAX_REASON_CHARS);
+            ToolError(format!("the arguments of {} do not fit its schema: {reason}", T::NAME))
+        })?;
+        let tool = Arc::clone(&self.0);
+        Ok(Prepared {
+            name: T::NAME,
+            effect: T::EFFECT,
+            target: T::target(&args),
+            preview: T::preview(&args),
+            run: Box::new(move |context| {
+                Box::pin(async move {
+                    let answer = tool.run(args, context).await;
+                    answer.map(bounded).map_err(|error| ToolError(bounded(error.0)))
+                })
+            }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::{testing::Project, *};
+
+    fn call(name: &str) -> ToolCall {
+        ToolCall { id: "1".into(), name: name.into(), arguments: "{}".into(), raw: None }
+    }
+
+    fn names(toolbox: &Toolbox) -> Vec<&str> {
+        toolbox.specs().iter().map(|spec| spec.name.as_str()).collect()
+    }
+
+    // SPEC E1
+    #[test]
+    fn an_unknown_tool_is_answered_with_those_that_there_are() {
+        let toolbox = Toolbox::standard(&ToolSettings::default()).only_reading();
+        let answer = toolbox.prepare(&call("mul")).err().map(|error| error.to_string());
+        assert_eq!(
+            answer.as_deref(),
+            Some("there is no tool named mul; use one of: list_files, read_file, search")
+        );
+        let answer = Toolbox::default().prepare(&call("mul")).err().map(|error| error.to_string());
+        assert_eq!(answer.as_deref(), Some("there is no tool named mul; there are no tools now"));
+    }
+
+    #[test]
+    fn tools_that_do_more_than_read_can_be_left_out() {
+        let toolbox = Toolbox::standard(&ToolSettings::default());
+        assert_eq!(
+            names(&toolbox),
+            [
+                "delete_file",
+                "edit_file",
+                "list_files",
+                "move_file",
+                "read_file",
+                "run_command",
+                "search",
+                "write_file"
+            ]
+        );
+        assert_eq!(names(&toolbox.only_reading()), ["list_files", "read_file", "search"]);
+    }
+
+    // SPEC T1
+    #[test]
+    fn what_a_model_reads_of_the_tools() {
+        let text: String = Toolbox::standard(&ToolSettings::default())
+            .specs()
+            .iter()
+            .map(|spec| format!("{}: {}\n{:#}\n", spec.name, spec.description, spec.parameters))
+            .collect();
+        expect![[r#"
+            delete_file: Delete one file (not a folder). The deletion is staged: later calls no longer see the file, the user decides whether it is deleted. To rename a file use move_file.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "path": {
+                  "description": "File to delete, relative to the workspace.",
+                  "type": "string"
+                }
+              },
+              "required": [
+                "path"
+              ],
+              "type": "object"
+            }
+            edit_file: Replace a piece of text in a file by another. `find` must stand in the file exactly once, unless `all` is true: take enough lines around the change to make it unique, as read_file shows them but without line numbers. Read the file first. For several changes of one file make several calls. The edit is staged: later calls see it, the user decides whether it is applied. To create a file, or to rewrite it whole, use write_file.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "all": {
+                  "description": "Replace every place where `find` stands instead of exactly one. Default: false.",
+                  "type": "boolean"
+                },
+                "find": {
+                  "description": "The text to replace, with its indentation and line breaks. May begin and end in the middle of a line.",
+                  "type": "string"
+                },
+                "path": {
+                  "description": "File to edit, relative to the workspace.",
+                  "type": "string"
+                },
+                "replace": {
+                  "description": "The text that takes its place; empty to delete it.",
+                  "type": "string"
+                }
+              },
+              "required": [
+                "path",
+                "find",
+                "replace"
+              ],
+              "type": "object"
+            }
+            list_files: List the files and folders of the workspace, one path a line, sorted, folders with a `/` at the end. Use it to learn how a project is laid out, or with `glob` to find files by name; to find files by what is in them, use search. Paths are relative to the workspace, as the other tools take them. Lists the whole tree; when that is more than 500 entries, as many levels as fit.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "depth": {
+                  "description": "Levels to list: 1 is only what lies directly in the folder. Default: all levels.",
+                  "minimum": 1,
+                  "type": "integer"
+                },
+                "glob": {
+                  "description": "List only files that match this pattern, as in .gitignore: `*.rs`, `src/**/mod.rs`.",
+                  "type": "string"
+                },
+                "hidden": {
+                  "description": "Also list files that .gitignore or a leading dot hides (never those in .git). Default: false.",
+                  "type": "boolean"
+                },
+                "path": {
+                  "description": "Folder to list. Default: the whole workspace.",
+                  "type": "string"
+                }
+              },
+              "type": "object"
+            }
+            move_file: Move or rename one file (not a folder). Folders on the way are created; a file that exists is never overwritten. Uses of the old path in other files are not changed: search for them. The move is staged: later calls see the file in its new place, the user decides whether it is moved.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "from": {
+                  "description": "File to move, relative to the workspace.",
+                  "type": "string"
+                },
+                "to": {
+                  "description": "Its whole new path, name included, relative to the workspace.",
+                  "type": "string"
+                }
+              },
+              "required": [
+                "from",
+                "to"
+              ],
+              "type": "object"
+            }
+            read_file: Read a text file, or a part of it, with line numbers. Shows what the user sees in the editor, unsaved changes included, and your own staged edits. At most 2,000 lines and 50 KB a call; the end says how to go on. The number and the tab before each line are not part of the file: leave them out of what you give to edit_file. To look for something in many files use search first, then read around the lines that it names.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "end_line": {
+                  "description": "Last line to read, inclusive. Default: as far as one call goes.",
+                  "minimum": 1,
+                  "type": "integer"
+                },
+                "path": {
+                  "description": "File to read, relative to the workspace.",
+                  "type": "string"
+                },
+                "start_line": {
+                  "description": "First line to read, counted from 1. Default: 1.",
+                  "minimum": 1,
+                  "type": "integer"
+                }
+              },
+              "required": [
+                "path"
+              ],
+              "type": "object"
+            }
+            run_command: Run a command line in the user's shell and read what it prints (standard output and errors together, the middle left out when it is long) and its exit code. Use it to build, to run tests, and for what no other tool does; to list, read, search and change files use the other tools: they see unsaved changes and staged edits, commands see only what is on disk. The user may be asked first. There is no input and no terminal: use options that ask nothing. What the command leaves running in the background is ended with it, so start a server and use it in one command. Variables that look like keys or passwords are not in its environment.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "command": {
+                  "description": "The command line, as for `sh -c` (on Windows `cmd /C`).",
+                  "type": "string"
+                },
+                "path": {
+                  "description": "Folder to run it in, relative to the workspace. Default: the first folder of the workspace.",
+                  "type": "string"
+                },
+                "timeout": {
+                  "description": "Seconds after which it is ended; what it has printed until then is kept. At most 600. Default: 120.",
+                  "maximum": 600,
+                  "minimum": 1,
+                  "type": "integer"
+                }
+              },
+              "required": [
+                "command"
+              ],
+              "type": "object"
+            }
+            search: Search the text of all files for a regular expression, line by line. Answers one line a match: `path:line: text`. Use it to find where something is defined or used; then read_file around the lines that matter. Sees unsaved changes and staged edits; skips binary files and what .gitignore excludes. At most 100 matches: narrow a search that has more by `path`, `glob`, or a more exact pattern.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "case_sensitive": {
+                  "description": "Whether capital and small letters differ. Default: false.",
+                  "type": "boolean"
+                },
+                "glob": {
+                  "description": "Search only files that match this pattern, as in .gitignore: `*.rs`, `src/**/*.ts`.",
+                  "type": "string"
+                },
+                "path": {
+                  "description": "Folder or file to search. Default: the whole workspace.",
+                  "type": "string"
+                },
+                "pattern": {
+                  "description": "Regular expression (syntax of Rust's regex crate; no look-around, no back references). Put a backslash before `( ) [ ] { } . * + ? | ^ $` and before a backslash to find them as they are.",
+                  "type": "string"
+                }
+              },
+              "required": [
+                "pattern"
+              ],
+              "type": "object"
+            }
+            write_file: Create a file with the given text, or replace the whole text of one that exists. Folders on the way are created. Use it for new files and full rewrites; to change a part of a file use edit_file, which is shorter and keeps the rest as it is. The file is staged: later calls see it, the user decides whether it is written.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "path": {
+                  "description": "File to write, relative to the workspace.",
+                  "type": "string"
+                },
+                "text": {
+                  "description": "The whole new text of the file.",
+                  "type": "string"
+                }
+              },
+              "required": [
+                "path",
+                "text"
+              ],
+              "type": "object"
+            }
+        "#]].assert_eq(&text);
+    }
+
+    #[test]
+    fn every_argument_is_described() {
+        for spec in Toolbox::standard(&ToolSettings::default()).specs() {
+            assert!(!spec.description.is_empty(), "{}", spec.name);
+            for (name, property) in spec.parameters["properties"].as_object().unwrap() {
+                assert!(property["description"].is_string(), "{}.{name}", spec.name);
+                assert!(property["type"].is_string(), "{}.{name}", spec.name);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_model_wrote_wrong_is_not_thrown_back_at_length() {
+        let project = Project::new("//- /a.txt\none\n");
+        let long = "x".repeat(1_000_000);
+        for (tool, arguments) in [
+            (long.as_str(), json!({})),
+            ("read_file", json!({"path": "a.txt", "start_line": long})),
+            ("read_file", json!({"path": long})),
+            ("read_file", json!({"path": "a.txt", &long: 1})),
+            ("search", json!({"pattern": long})),
+            ("search", json!({"pattern": format!("{long}(")})),
+            ("edit_file", json!({"path": "a.txt", "find": long, "replace": "y"})),
+            ("list_files", json!({"glob": long})),
+        ] {
+            let answer = project.call(tool, arguments).await;
+            assert!(answer.len() < 60_000, "{} bytes: {}", answer.len(), output::one_line(&answer, 200));
+        }
+    }
+
+    // SPEC T10
+    #[tokio::test]
+    async fn no_tool_leaves_the_workspace() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret.txt"), "secret\n").unwrap();
+        let project = Project::new("//- /a.txt\none\n");
+        let mut paths =
+            ["..", "../x.txt", "dir/../../x.txt", "/etc/passwd", "file:///etc/passwd", "~/x.txt/../../../x"]
+                .map(str::to_owned)
+                .to_vec();
+        paths.push(outside.path().join("secret.txt").display().to_string());
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(outside.path(), project.path("link")).unwrap();
+            paths.extend(["link", "link/secret.txt", "link/new.txt", "link/new/deep.txt"].map(str::to_owned));
+        }
+        for path in &paths {
+            for (tool, arguments) in [
+                ("list_files", json!({"path": path})),
+                ("read_file", json!({"path": path})),
+                ("search", json!({"pattern": "secret", "path": path})),
+                ("edit_file", json!({"path": path, "find": "secret", "replace": "x"})),
+                ("write_file", json!({"path": path, "text": "x"})),
+                ("delete_file", json!({"path": path})),
+                ("move_file", json!({"from": path, "to": "b.txt"})),
+                ("move_file", json!({"from": "a.txt", "to": path})),
+                ("run_command", json!({"command": "ls", "path": path})),
+            ] {
+                let answer = project.call(tool, arguments).await;
+                assert!(
+                    answer.starts_with("error: ") && answer.contains(" is outside the workspace"),
+                    "{tool} {path}: {answer}"
+                );
+            }
+        }
+        assert!(project.context.files.proposal().is_empty());
+        assert_eq!(std::fs::read_to_string(outside.path().join("secret.txt")).unwrap(), "secret\n");
+    }
+}

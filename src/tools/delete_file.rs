@@ -1,0 +1,98 @@
+//! `delete_file`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Effect, Tool, ToolContext, ToolError,
+    output::{one_line, visible_path},
+    stage, staged,
+};
+
+pub struct DeleteFile;
+
+/// Delete one file (not a folder). The deletion is staged: later calls no longer see the file, the user decides whether
+/// it is deleted. To rename a file use move_file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// File to delete, relative to the workspace.
+    path: String,
+}
+
+impl Tool for DeleteFile {
+    const NAME: &'static str = "delete_file";
+    const EFFECT: Effect = Effect::Edit;
+    type Args = Args;
+
+    fn target(args: &Args) -> String {
+        one_line(&args.path, 80)
+    }
+
+    fn preview(args: &Args) -> String {
+        format!("delete {}", visible_path(&args.path))
+    }
+
+    async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
+        stage(context, move |files| {
+            let path = files.resolve(&args.path)?;
+            files.stage_delete(&path)?;
+            Ok(staged(&format!("deleted {path}")))
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::{Value, json};
+
+    use super::super::testing::Project;
+
+    async fn check(arguments: Value, expected: Expect) {
+        let project = Project::new("//- /a.txt\none\n//- /dir/x.txt\nx\n");
+        expected.assert_eq(&project.call("delete_file", arguments).await);
+        assert!(project.path("a.txt").exists(), "nothing happens on disk");
+    }
+
+    // SPEC T6
+    #[tokio::test]
+    async fn a_deletion_is_staged() {
+        check(
+            json!({"path": "a.txt"}),
+            expect![[r#"
+            deleted a.txt
+            Staged as a proposal: nothing is on disk yet, and the user decides whether to apply it."#]],
+        )
+        .await;
+    }
+
+    // SPEC T6
+    #[tokio::test]
+    async fn what_cannot_be_deleted_says_what_to_do() {
+        check(
+            json!({"path": "b.txt"}),
+            expect!["error: there is no file b.txt; near it are: a.txt, dir/x.txt"],
+        )
+        .await;
+        check(
+            json!({"path": "dir"}),
+            expect!["error: dir is a directory, not a file; list it, or name a file in it"],
+        )
+        .await;
+        check(
+            json!({"path": "."}),
+            expect!["error: . is a directory, not a file; list it, or name a file in it"],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_deleted_file_is_gone_for_later_calls() {
+        let project = Project::new("//- /a.txt\none\n");
+        project.call("delete_file", json!({"path": "a.txt"})).await;
+        expect!["error: there is no file a.txt any more: it was deleted in this turn"]
+            .assert_eq(&project.call("read_file", json!({"path": "a.txt"})).await);
+    }
+}

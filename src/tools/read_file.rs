@@ -1,0 +1,307 @@
+//! `read_file`: a window of a file's lines, numbered, as the user sees the file now.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Effect, Tool, ToolContext, ToolError,
+    arguments::whole_number,
+    look,
+    output::{MAX_BYTES, MAX_LINES, cut_line, one_line},
+};
+use crate::workspace::{FileError, FilePath, FileText, TurnFiles};
+
+/// Characters of one line: enough for prose and data, too few for minified code to fill the window.
+const MAX_LINE_CHARS: usize = 2_000;
+
+pub struct ReadFile;
+
+/// Read a text file, or a part of it, with line numbers. Shows what the user sees in the editor, unsaved changes
+/// included, and your own staged edits. At most 2,000 lines and 50 KB a call; the end says how to go on. The number
+/// and the tab before each line are not part of the file: leave them out of what you give to edit_file. To look for
+/// something in many files use search first, then read around the lines that it names.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// File to read, relative to the workspace.
+    path: String,
+    /// First line to read, counted from 1. Default: 1.
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schemars(range(min = 1))]
+    start_line: Option<u64>,
+    /// Last line to read, inclusive. Default: as far as one call goes.
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schemars(range(min = 1))]
+    end_line: Option<u64>,
+}
+
+impl Tool for ReadFile {
+    const NAME: &'static str = "read_file";
+    const EFFECT: Effect = Effect::Read;
+    type Args = Args;
+
+    fn target(args: &Args) -> String {
+        let path = one_line(&args.path, 80);
+        match (args.start_line, args.end_line) {
+            (None, None) => path,
+            (start, None) => format!("{path}:{}-", start.unwrap_or(1)),
+            (start, Some(end)) => format!("{path}:{}-{end}", start.unwrap_or(1)),
+        }
+    }
+
+    async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
+        look(context, move |files| read(files, &args)).await
+    }
+}
+
+fn read(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
+    let path = files.resolve(&args.path)?;
+    let file = files.read(&path).map_err(|error| match error {
+        FileError::Directory(_) => {
+            ToolError(format!("{path} is a folder: use list_files to see what is in it"))
+        }
+        error => error.into(),
+    })?;
+    let lines: Vec<&str> = file.text.lines().collect();
+    if lines.is_empty() {
+        return Ok("(the file is empty)".to_owned());
+    }
+    let origin = origin(files, &path, &file);
+    let total = lines.len();
+    let (start, end) = window(&path, args, total)?;
+
+    let mut body = String::new();
+    let mut last = start - 1;
+    for (number, line) in (start..=end).zip(lines.iter().skip(start - 1)) {
+        let before = body.len();
+        number_line(&mut body, number, line);
+        if body.len() > MAX_BYTES && last >= start {
+            body.truncate(before);
+            break;
+        }
+        last = number;
+    }
+    let mut text = format!("{path} (lines {start}-{last} of {total}){origin}\n{body}");
+    let rest = total - last;
+    // Someone who asked for the lines up to here knows that there are more.
+    let asked_for_less = args.end_line.is_some_and(|asked| line_number(asked) <= last);
+    if rest > 0 && !asked_for_less {
+        let noun = if rest == 1 { "line" } else { "lines" };
+        let next = last + 1;
+        // Writing to a string cannot fail.
+        let _ = write!(text, "… {rest} more {noun}: call read_file with start_line {next}");
+    }
+    Ok(text)
+}
+
+/// What the text is, when it is not what the disk has.
+fn origin(files: &TurnFiles, path: &FilePath, file: &FileText) -> &'static str {
+    if files.proposal().files.iter().any(|edit| edit.path == *path) {
+        " · with your staged edits"
+    } else if file.version.is_some() && !is_on_disk(path, file) {
+        " · unsaved in the editor"
+    } else {
+        ""
+    }
+}
+
+fn is_on_disk(path: &FilePath, file: &FileText) -> bool {
+    let Some(saved) = path.disk().and_then(|disk| std::fs::read(disk).ok()) else { return false };
+    saved.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&saved) == file.text.as_bytes()
+}
+
+/// The first and the last line to show; both exist.
+fn window(path: &FilePath, args: &Args, total: usize) -> Result<(usize, usize), ToolError> {
+    let noun = if total == 1 { "line" } else { "lines" };
+    let refuse = |reason: String| Err(ToolError(format!("{reason}; {path} has {total} {noun}")));
+    let start = args.start_line.map_or(1, line_number);
+    if start == 0 || args.end_line == Some(0) {
+        return refuse("lines are counted from 1".to_owned());
+    }
+    if start > total {
+        return refuse(format!("start_line {start} is past the end"));
+    }
+    let longest = start.saturating_add(MAX_LINES - 1);
+    let end = args.end_line.map_or(longest, line_number);
+    if end < start {
+        return refuse(format!("end_line {end} is before start_line {start}"));
+    }
+    Ok((start, end.min(longest).min(total)))
+}
+
+/// A line far past any end stays there.
+fn line_number(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// One line as all tools show it: its number, a tab, its text.
+pub(super) fn number_line(text: &mut String, number: usize, line: &str) {
+    let line = cut_line(line, MAX_LINE_CHARS);
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{number:>6}\t{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::{Value, json};
+
+    use super::{super::testing::Project, *};
+
+    const PROJECT: &str = "//- /a.txt\none\ntwo\nthree\n//- /empty.txt\n//- /src/main.rs\nfn main() {}";
+
+    async fn check(arguments: Value, expected: Expect) {
+        expected.assert_eq(&Project::new(PROJECT).call("read_file", arguments).await);
+    }
+
+    // SPEC T4
+    #[tokio::test]
+    async fn lines_are_numbered_below_the_name_of_the_file() {
+        check(
+            json!({"path": "a.txt"}),
+            expect![[r#"
+            a.txt (lines 1-3 of 3)
+                 1	one
+                 2	two
+                 3	three
+        "#]],
+        )
+        .await;
+        check(
+            json!({"path": "./src/../src/main.rs"}),
+            expect![[r#"
+            src/main.rs (lines 1-1 of 1)
+                 1	fn main() {}
+        "#]],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_range_of_lines_is_read_and_the_end_says_how_to_go_on() {
+        check(
+            json!({"path": "a.txt", "start_line": 2}),
+            expect![[r#"
+            a.txt (lines 2-3 of 3)
+                 2	two
+                 3	three
+        "#]],
+        )
+        .await;
+        check(
+            json!({"path": "a.txt", "start_line": 2, "end_line": 2}),
+            expect![[r#"
+            a.txt (lines 2-2 of 3)
+                 2	two
+        "#]],
+        )
+        .await;
+        check(
+            json!({"path": "a.txt", "end_line": 900}),
+            expect![[r#"
+            a.txt (lines 1-3 of 3)
+                 1	one
+                 2	two
+                 3	three
+        "#]],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_range_that_is_none_names_the_number_of_lines() {
+        check(
+            json!({"path": "a.txt", "start_line": 4}),
+            expect!["error: start_line 4 is past the end; a.txt has 3 lines"],
+        )
+        .await;
+        check(
+            json!({"path": "a.txt", "start_line": 3, "end_line": 2}),
+            expect!["error: end_line 2 is before start_line 3; a.txt has 3 lines"],
+        )
+        .await;
+        check(
+            json!({"path": "src/main.rs", "start_line": 0}),
+            expect!["error: lines are counted from 1; src/main.rs has 1 line"],
+        )
+        .await;
+    }
+
+    // SPEC E9
+    #[tokio::test]
+    async fn an_empty_file_is_said_in_words() {
+        check(json!({"path": "empty.txt"}), expect!["(the file is empty)"]).await;
+    }
+
+    // SPEC T4
+    #[tokio::test]
+    async fn what_cannot_be_read_says_what_to_do() {
+        check(json!({"path": "src"}), expect!["error: src is a folder: use list_files to see what is in it"])
+            .await;
+        check(
+            json!({"path": "src/mian.rs"}),
+            expect!["error: there is no file src/mian.rs; near it are: src/main.rs"],
+        )
+        .await;
+        check(json!({"path": "../outside.txt"}), expect!["error: ../outside.txt is outside the workspace; use a path below one of its folders, relative to it"]).await;
+        let project = Project::new("");
+        project.write("a.bin", b"\x7fELF\x00\x01\x02");
+        expect!["error: a.bin is a binary file; it has no text that could be read or edited"]
+            .assert_eq(&project.call("read_file", json!({"path": "a.bin"})).await);
+        project.write("latin.txt", b"gr\xfc\xdfe\n");
+        expect!["error: latin.txt is not UTF-8 text; convert it first, or use a command that knows its encoding to look at it"].assert_eq(&project.call("read_file", json!({"path": "latin.txt"})).await);
+    }
+
+    // SPEC T17
+    #[tokio::test]
+    async fn what_the_user_typed_wins_over_the_disk_and_staged_edits_over_both() {
+        let project = Project::new(PROJECT);
+        project.open("a.txt", "one\ntyped\n");
+        expect![[r#"
+            a.txt (lines 1-2 of 2) · unsaved in the editor
+                 1	one
+                 2	typed
+        "#]]
+        .assert_eq(&project.call("read_file", json!({"path": "a.txt"})).await);
+        project.call("edit_file", json!({"path": "a.txt", "find": "typed", "replace": "edited"})).await;
+        expect![[r#"
+            a.txt (lines 1-2 of 2) · with your staged edits
+                 1	one
+                 2	edited
+        "#]]
+        .assert_eq(&project.call("read_file", json!({"path": "a.txt"})).await);
+    }
+
+    #[tokio::test]
+    async fn an_open_buffer_without_changes_is_not_called_unsaved() {
+        let project = Project::new("");
+        project.write("a.txt", "\u{feff}one\r\ntwo\r\n");
+        project.open("a.txt", "one\r\ntwo\r\n");
+        let text = project.call("read_file", json!({"path": "a.txt"})).await;
+        assert_eq!(text, "a.txt (lines 1-2 of 2)\n     1\tone\n     2\ttwo\n");
+    }
+
+    #[tokio::test]
+    async fn a_window_is_bounded_in_lines_and_bytes() {
+        let project = Project::new("");
+        project.write("many.txt", "x\n".repeat(5_000));
+        let text = project.call("read_file", json!({"path": "many.txt", "end_line": 5_000})).await;
+        assert!(text.starts_with("many.txt (lines 1-2000 of 5000)\n"), "{text}");
+        assert!(
+            text.ends_with("\n  2000\tx\n… 3000 more lines: call read_file with start_line 2001"),
+            "{text}"
+        );
+
+        project.write("wide.txt", format!("{}\n", "ä".repeat(1_000)).repeat(100));
+        let text = project.call("read_file", json!({"path": "wide.txt"})).await;
+        assert!(text.len() < MAX_BYTES + 200, "{} bytes", text.len());
+        assert!(text.ends_with("\n… 75 more lines: call read_file with start_line 26"), "{text}");
+
+        project.write("line.txt", "ä".repeat(100_000));
+        let text = project.call("read_file", json!({"path": "line.txt"})).await;
+        assert!(text.len() < 2 * MAX_LINE_CHARS + 200, "{} bytes", text.len());
+        assert!(text.ends_with("ä … [98000 more characters in this line]\n"), "{text}");
+    }
+}

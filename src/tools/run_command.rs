@@ -1,0 +1,360 @@
+//! `run_command`: a command line in the user's shell, bounded in time and output, and with everything that it started
+//! ended when it ends.
+
+mod clean;
+mod environment;
+mod pipe;
+mod process;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitStatus,
+    time::Duration,
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Effect, Tool, ToolContext, ToolError, ToolSettings,
+    arguments::whole_number,
+    cancelled, look,
+    output::{one_line, visible, visible_path},
+};
+use process::{CommandLine, Ended, Finished, Left};
+
+/// Long enough for most builds and test runs; a hanging command does not hold a turn for longer.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// What a model may ask for at most, whatever it thinks of its command.
+const MAX_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What the output says about commands that read what is only staged.
+const WITHOUT_EDITS: &str =
+    "note: your staged edits are not on disk yet; the command saw the files without them";
+
+pub struct RunCommand {
+    shell: Vec<String>,
+    timeout: Duration,
+    hidden_variable: Option<String>,
+}
+
+impl RunCommand {
+    pub fn new(settings: &ToolSettings) -> Self {
+        Self {
+            shell: settings.shell.clone().filter(|shell| !shell.is_empty()).unwrap_or_else(platform_shell),
+            timeout: settings.command_timeout.unwrap_or(DEFAULT_TIMEOUT),
+            hidden_variable: settings.hidden_variable.clone(),
+        }
+    }
+}
+
+fn platform_shell() -> Vec<String> {
+    let shell = if cfg!(windows) { ["cmd.exe", "/C"] } else { ["/bin/sh", "-c"] };
+    shell.map(str::to_owned).to_vec()
+}
+
+/// Run a command line in the user's shell and read what it prints (standard output and errors together, the middle left
+/// out when it is long) and its exit code. Use it to build, to run tests, and for what no other tool does; to list,
+/// read, search and change files use the other tools: they see unsaved changes and staged edits, commands see only what
+/// is on disk. The user may be asked first. There is no input and no terminal: use options that ask nothing. What the
+/// command leaves running in the background is ended with it, so start a server and use it in one command. Variables
+/// that look like keys or passwords are not in its environment.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// The command line, as for `sh -c` (on Windows `cmd /C`).
+    command: String,
+    /// Seconds after which it is ended; what it has printed until then is kept. At most 600. Default: 120.
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schemars(range(min = 1, max = 600))]
+    timeout: Option<u64>,
+    /// Folder to run it in, relative to the workspace. Default: the first folder of the workspace.
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl Tool for RunCommand {
+    const NAME: &'static str = "run_command";
+    const EFFECT: Effect = Effect::Execute;
+    type Args = Args;
+
+    fn target(args: &Args) -> String {
+        one_line(&args.command, 80)
+    }
+
+    fn preview(args: &Args) -> String {
+        let folder =
+            args.path.as_deref().map_or("the first folder of the workspace".to_owned(), visible_path);
+        // The command comes last: nothing in it can pass for what is said beside it.
+        format!("in {folder}:\n{}", visible(&args.command))
+    }
+
+    async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
+        if args.command.trim().is_empty() {
+            return Err(ToolError("command is empty: give the command line to run".to_owned()));
+        }
+        if args.command.contains('\0') {
+            return Err(ToolError("command holds a NUL character, which no command line can".to_owned()));
+        }
+        let cancel = context.cancel.clone();
+        let path = args.path;
+        let (folder, edits_are_staged) = look(context, move |files| {
+            let folder = match path.as_deref().map(str::trim) {
+                None | Some("" | ".") => first_root(&files.workspace().roots())?,
+                Some(path) => folder(files.resolve(path)?.disk(), path)?,
+            };
+            Ok((folder, !files.proposal().is_empty()))
+        })
+        .await?;
+
+        let timeout = args.timeout.map_or(self.timeout, |seconds| {
+            Duration::from_secs(seconds.max(1)).min(MAX_TIMEOUT.max(self.timeout))
+        });
+        let line = CommandLine {
+            shell: &self.shell,
+            command: &args.command,
+            folder: &folder,
+            hidden_variable: self.hidden_variable.as_deref(),
+        };
+        let finished = process::run(line, timeout, &cancel).await?;
+        report(&finished, timeout, edits_are_staged)
+    }
+}
+
+fn first_root(roots: &[PathBuf]) -> Result<PathBuf, ToolError> {
+    roots.first().cloned().ok_or_else(|| {
+        ToolError(
+            "no folder is open, so there is nowhere to run a command: ask the user to open one".to_owned(),
+        )
+    })
+}
+
+fn folder(disk: Option<&Path>, path: &str) -> Result<PathBuf, ToolError> {
+    match disk {
+        Some(disk) if disk.is_dir() => Ok(disk.to_owned()),
+        Some(disk) if disk.exists() => {
+            Err(ToolError(format!("{path} is a file; path must name a folder to run in")))
+        }
+        _ => Err(ToolError(format!("there is no folder {path} on disk to run the command in"))),
+    }
+}
+
+fn report(finished: &Finished, timeout: Duration, edits_are_staged: bool) -> Result<String, ToolError> {
+    let first = match finished.ended {
+        Ended::Exited(status) => name_ending(status, finished.duration),
+        Ended::TimedOut => format!("timed out after {} s", timeout.as_secs_f64()),
+        Ended::Cancelled => cancelled().to_string(),
+    };
+    let output = match finished.output.trim_end_matches('\n') {
+        "" => "(no output)",
+        output => output,
+    };
+    let mut text = format!("{first}\n{output}");
+    text.push_str(match finished.left {
+        Left::Nothing => "",
+        Left::Ended => {
+            "\nnote: what the command left running in its process group was ended with it; what left the group may still run"
+        }
+        Left::Escaped => {
+            "\nnote: something that the command started on its own runs on; its output is no longer read"
+        }
+    });
+    if edits_are_staged {
+        text.push('\n');
+        text.push_str(WITHOUT_EDITS);
+    }
+    match finished.ended {
+        Ended::Exited(_) => Ok(text),
+        Ended::TimedOut | Ended::Cancelled => Err(ToolError(text)),
+    }
+}
+
+fn name_ending(status: ExitStatus, duration: Duration) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("killed by signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("exit code {code} ({:.1} s)", duration.as_secs_f64()),
+        None => "ended without an exit code".to_owned(),
+    }
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::{Value, json};
+
+    use super::{super::testing::Project, *};
+
+    const PROJECT: &str = "//- /a.txt\none\n//- /dir/b.txt\ntwo\n";
+
+    /// The times that a command took are not the same twice.
+    fn without_time(answer: &str) -> String {
+        let (first, rest) = answer.split_once('\n').unwrap_or((answer, ""));
+        match first.split_once(" (") {
+            Some((ended, time)) if time.ends_with(" s)") => format!("{ended} (… s)\n{rest}"),
+            _ => answer.to_owned(),
+        }
+    }
+
+    async fn check(arguments: Value, expected: Expect) {
+        let answer = Project::new(PROJECT).call("run_command", arguments).await;
+        expected.assert_eq(&without_time(&answer));
+    }
+
+    // SPEC T8
+    #[tokio::test]
+    async fn the_first_line_says_how_it_ended() {
+        check(
+            json!({"command": "cat a.txt; pwd | sed 's|.*/|…/|' >/dev/null"}),
+            expect![[r#"
+            exit code 0 (… s)
+            one"#]],
+        )
+        .await;
+        check(
+            json!({"command": "echo out; echo err >&2; exit 3"}),
+            expect![[r#"
+            exit code 3 (… s)
+            out
+            err"#]],
+        )
+        .await;
+        check(
+            json!({"command": "echo x; kill -9 $$"}),
+            expect![[r#"
+                killed by signal 9
+                x"#]],
+        )
+        .await;
+        check(
+            json!({"command": "echo tick; sleep 60", "timeout": 1}),
+            expect![[r#"
+            error: timed out after 1 s
+            tick"#]],
+        )
+        .await;
+        check(
+            json!({"command": "sleep 1 >/dev/null 2>&1 & echo on"}),
+            expect![[r#"
+            exit code 0 (… s)
+            on
+            note: what the command left running in its process group was ended with it; what left the group may still run"#]],
+        )
+        .await;
+    }
+
+    // SPEC E9
+    #[tokio::test]
+    async fn no_output_is_said_in_words() {
+        check(
+            json!({"command": "true"}),
+            expect![[r#"
+            exit code 0 (… s)
+            (no output)"#]],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn it_runs_in_a_folder_of_the_workspace() {
+        check(
+            json!({"command": "ls", "path": "dir"}),
+            expect![[r#"
+            exit code 0 (… s)
+            b.txt"#]],
+        )
+        .await;
+        check(
+            json!({"command": "ls", "path": "dri"}),
+            expect!["error: there is no folder dri on disk to run the command in"],
+        )
+        .await;
+        check(
+            json!({"command": "ls", "path": "a.txt"}),
+            expect!["error: a.txt is a file; path must name a folder to run in"],
+        )
+        .await;
+        check(
+            json!({"command": "ls", "path": ".."}),
+            expect![
+                "error: .. is outside the workspace; use a path below one of its folders, relative to it"
+            ],
+        )
+        .await;
+    }
+
+    // SPEC T8
+    #[tokio::test]
+    async fn arguments_cannot_smuggle_in_more_than_the_command() {
+        check(
+            json!({"command": "ls", "path": "dir; touch x"}),
+            expect!["error: there is no folder dir; touch x on disk to run the command in"],
+        )
+        .await;
+        check(json!({"command": "  "}), expect!["error: command is empty: give the command line to run"])
+            .await;
+        check(
+            json!({"command": "ls\u{0}x"}),
+            expect!["error: command holds a NUL character, which no command line can"],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn there_is_nowhere_to_run_without_a_folder() {
+        use std::sync::Arc;
+
+        use crate::workspace::{TurnFiles, Workspace};
+
+        let mut project = Project::new("");
+        project.context.files = Arc::new(TurnFiles::new(Arc::new(Workspace::new(Vec::new()))));
+        let answer = project.call("run_command", json!({"command": "ls"})).await;
+        expect!["error: no folder is open, so there is nowhere to run a command: ask the user to open one"]
+            .assert_eq(&answer);
+    }
+
+    #[tokio::test]
+    async fn a_command_that_does_not_see_the_staged_edits_says_so() {
+        let project = Project::new(PROJECT);
+        project.call("edit_file", json!({"path": "a.txt", "find": "one", "replace": "two"})).await;
+        let answer = project.call("run_command", json!({"command": "cat a.txt"})).await;
+        expect![[r#"
+            exit code 0 (… s)
+            one
+            note: your staged edits are not on disk yet; the command saw the files without them"#]]
+        .assert_eq(&without_time(&answer));
+    }
+
+    #[tokio::test]
+    async fn the_settings_choose_the_shell_and_the_time() {
+        let mut project = Project::new(PROJECT);
+        project.settings.shell = Some(vec!["/bin/echo".to_owned(), "shell:".to_owned()]);
+        let answer = project.call("run_command", json!({"command": "a  b"})).await;
+        assert_eq!(without_time(&answer), "exit code 0 (… s)\nshell: a  b");
+        project.settings =
+            ToolSettings { command_timeout: Some(Duration::from_millis(300)), ..ToolSettings::default() };
+        let answer = project.call("run_command", json!({"command": "sleep 60"})).await;
+        assert_eq!(answer, "error: timed out after 0.3 s\n(no output)");
+    }
+
+    #[tokio::test]
+    async fn nothing_runs_after_a_cancel() {
+        let project = Project::new(PROJECT);
+        project.context.cancel.cancel();
+        let answer = project.call("run_command", json!({"command": "touch LATE"})).await;
+        assert_eq!(answer, "error: the user stopped the turn before this call was done");
+        assert!(!project.path("LATE").exists());
+    }
+
+    #[test]
+    fn a_preview_holds_the_whole_command_and_the_folder() {
+        let command = format!("echo {}\nrm -r \u{202e}x", "y".repeat(300));
+        let args = Args { command, timeout: None, path: Some("dir:\nls".to_owned()) };
+        let preview = RunCommand::preview(&args);
+        assert_eq!(preview, format!("in dir:\\nls:\necho {}\nrm -r \\u{{202e}}x", "y".repeat(300)));
+    }
+}
