@@ -14,3 +14,5 @@ pub mod workspace;
 pub mod model;
 
 pub mod tools;
+
+pub mod agent;

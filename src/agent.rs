@@ -1,0 +1,330 @@
+//! The agent: one turn is model → tools → model → … → answer. It knows no editor, no HTTP and no disk: a model is a
+//! [`ModelClient`], a face is an [`EventSink`] and an [`Approver`], the files are a [`TurnFiles`].
+
+pub mod approval;
+mod calls;
+pub mod limits;
+pub mod prompt;
+mod reply;
+pub mod thread;
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    model::{Finish, ModelClient, ModelError, Request, ToolChoice},
+    protocol::{Event, Item, Limit, MessageState, StopReason, Usage},
+    tools::Toolbox,
+    workspace::TurnFiles,
+};
+
+pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question};
+pub use limits::{Limits, OnLimit};
+pub use prompt::{Focus, Mode, UserInput};
+pub use thread::Thread;
+
+use limits::LoopGuard;
+use reply::Reply;
+
+/// What stays the same from turn to turn.
+#[derive(Clone)]
+pub struct Agent {
+    pub model: Arc<dyn ModelClient>,
+    pub tools: Toolbox,
+    pub limits: Limits,
+    pub policy: ApprovalPolicy,
+}
+
+/// What one turn works with, given by the face that started it.
+#[derive(Clone)]
+pub struct TurnContext {
+    pub files: Arc<TurnFiles>,
+    pub events: Arc<dyn EventSink>,
+    pub approver: Arc<dyn Approver>,
+    /// Firing it ends the turn soon, with every call answered and the thread fit for the next turn.
+    pub cancel: CancellationToken,
+}
+
+/// Where events go. Called in order from one task at a time; must not block, and may panic without harm to the turn.
+pub trait EventSink: Send + Sync {
+    fn emit(&self, event: &Event);
+}
+
+/// How a turn ended; the same facts as the last event, [`Event::TurnEnded`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnResult {
+    /// The model's words of its last step; partial when `stop_reason` is not `Answer`.
+    pub answer: String,
+    pub stop_reason: StopReason,
+    /// For people: what happened and what to do. Absent when the turn simply ended with its answer.
+    pub detail: Option<String>,
+    /// Model requests that were made.
+    pub steps: u32,
+    pub usage: Usage,
+}
+
+impl TurnResult {
+    /// Whether the agent came to its own end. After a limit the last words may be an answer, but its edits are half of
+    /// a change.
+    pub fn is_whole(&self) -> bool {
+        self.stop_reason == StopReason::Answer && self.detail.is_none()
+    }
+}
+
+/// A turn's end before the counts are added.
+struct Ending {
+    stop_reason: StopReason,
+    detail: Option<String>,
+    answer: String,
+}
+
+/// What a running turn counts.
+#[derive(Default)]
+struct Progress {
+    steps: u32,
+    usage: Usage,
+    last_tool: Option<String>,
+    /// The model's words of the last step, which stand beside its calls.
+    last_words: String,
+}
+
+impl Agent {
+    /// Runs one turn to its end, whatever the end is. Never panics on what a model, a tool or a face does, and leaves
+    /// a thread that the next turn can be sent with.
+    pub async fn run_turn(&self, thread: &mut Thread, input: UserInput, context: &TurnContext) -> TurnResult {
+        let events = Events(&*context.events);
+        events.emit(&Event::TurnStarted {
+            thread_id: thread.id().clone(),
+            model: self.model.info().name.clone(),
+        });
+        let tools = match input.mode {
+            Mode::Plan => self.tools.clone().only_reading(),
+            Mode::Ask | Mode::Edit => self.tools.clone(),
+        };
+        let agent = Self { tools, ..self.clone() };
+        thread.push_user(prompt::user_message(&input));
+
+        let mut progress = Progress::default();
+        let ending = agent.run_steps(thread, &mut progress, context, &events).await;
+
+        let Progress { steps, usage, .. } = progress;
+        events.emit(&Event::TurnEnded {
+            thread_id: thread.id().clone(),
+            stop_reason: ending.stop_reason,
+            limit: ending.stop_reason.limit(),
+            detail: ending.detail.clone(),
+            answer: ending.answer.clone(),
+            steps,
+            usage,
+        });
+        TurnResult {
+            answer: ending.answer,
+            stop_reason: ending.stop_reason,
+            detail: ending.detail,
+            steps,
+            usage,
+        }
+    }
+
+    async fn run_steps(
+        &self,
+        thread: &mut Thread,
+        progress: &mut Progress,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Ending {
+        let mut guard = LoopGuard::default();
+        while progress.steps < self.limits.max_steps {
+            let (calls, answer) = match self.step(thread, ToolChoice::Auto, progress, context, events).await {
+                Ok(step) => step,
+                Err(ending) => return ending,
+            };
+            if calls.is_empty() {
+                return finished(answer);
+            }
+            progress.last_tool = calls.last().map(|call| call.name.clone());
+            progress.last_words.clone_from(&answer);
+            calls::run(self, thread, calls, &mut guard, context, events).await;
+            if context.cancel.is_cancelled() {
+                return cancelled(answer);
+            }
+            if let Some((stop_reason, detail)) = guard.step_ended() {
+                return Ending { stop_reason, detail: Some(detail), answer };
+            }
+        }
+        self.at_limit(thread, progress, context, events).await
+    }
+
+    /// All steps are used: ends as the settings say.
+    async fn at_limit(
+        &self,
+        thread: &mut Thread,
+        progress: &mut Progress,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Ending {
+        let last = progress.last_tool.as_deref().map(|name| format!(" (the last tool was {name})"));
+        let reached = format!(
+            "stopped after {} step{}, the limit of max_steps{}",
+            self.limits.max_steps,
+            if self.limits.max_steps == 1 { "" } else { "s" },
+            last.unwrap_or_default()
+        );
+        let limit = |detail: String, answer| Ending {
+            stop_reason: StopReason::Limit(Limit::Steps),
+            detail: Some(detail),
+            answer,
+        };
+        let advice = format!("{reached}; raise max_steps, or ask to go on");
+        match self.limits.on_limit {
+            OnLimit::Error => return limit(advice, String::new()),
+            OnLimit::Message => return limit(advice, std::mem::take(&mut progress.last_words)),
+            OnLimit::FinalAnswer => {}
+        }
+        match self.step(thread, ToolChoice::None, progress, context, events).await {
+            Ok((calls, answer)) if calls.is_empty() && !answer.trim().is_empty() => Ending {
+                stop_reason: StopReason::Answer,
+                detail: Some(format!("{reached}; this is what the agent knew by then")),
+                answer,
+            },
+            Ok((_, answer)) => limit(format!("{reached}, and no final answer came"), answer),
+            Err(ending) => ending,
+        }
+    }
+
+    /// One model request; its items are in the thread afterwards, whatever its end. Gives the calls to run and the text,
+    /// or the turn's end.
+    async fn step(
+        &self,
+        thread: &mut Thread,
+        tool_choice: ToolChoice,
+        progress: &mut Progress,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Result<(Vec<crate::protocol::ToolCall>, String), Ending> {
+        if context.cancel.is_cancelled() {
+            return Err(cancelled(String::new()));
+        }
+        progress.steps += 1;
+        events.emit(&Event::StepStarted { step: progress.steps, max_steps: self.limits.max_steps });
+        let cache_key = thread.id().clone();
+        let request = Request {
+            instructions: prompt::INSTRUCTIONS,
+            items: thread.items(),
+            tools: self.tools.specs(),
+            tool_choice,
+            cache_key: cache_key.as_str(),
+        };
+        let (items, finish) = match reply::ask(&*self.model, request, events, &context.cancel).await {
+            Reply::Whole { items, finish, usage } => {
+                progress.usage += usage;
+                events.emit(&Event::Usage { step: progress.steps, usage: progress.usage });
+                (items, finish)
+            }
+            Reply::Broken { texts, error } => {
+                let answer = text_of(&texts);
+                thread.push_step(texts);
+                return Err(broken(error, answer));
+            }
+            Reply::Cancelled { texts } => {
+                let answer = text_of(&texts);
+                thread.push_step(texts);
+                return Err(cancelled(answer));
+            }
+        };
+        let answer = text_of(&items);
+        let refused = finish == Finish::Refusal || items.iter().any(is_refusal);
+        let calls = thread.push_step(items);
+        if refused {
+            return Err(refusal(answer));
+        }
+        match finish {
+            Finish::Stop | Finish::Refusal => Ok((calls, answer)),
+            Finish::Length => Err(Ending {
+                stop_reason: StopReason::Limit(Limit::OutputTokens),
+                detail: Some(
+                    "the answer was cut off at the model's output limit; ask it to go on".to_owned(),
+                ),
+                answer,
+            }),
+            Finish::ContentFilter => Err(Ending {
+                stop_reason: StopReason::Refused,
+                detail: Some("the server's content filter cut the answer off".to_owned()),
+                answer,
+            }),
+            Finish::ContextTooLong => Err(context_full(answer)),
+        }
+    }
+}
+
+fn finished(answer: String) -> Ending {
+    if answer.trim().is_empty() {
+        let detail = "the model ended its turn without an answer; ask again, or in other words".to_owned();
+        return Ending { stop_reason: StopReason::Empty, detail: Some(detail), answer: String::new() };
+    }
+    Ending { stop_reason: StopReason::Answer, detail: None, answer }
+}
+
+fn cancelled(answer: String) -> Ending {
+    Ending { stop_reason: StopReason::Cancelled, detail: Some("stopped by the user".to_owned()), answer }
+}
+
+fn refusal(answer: String) -> Ending {
+    Ending {
+        stop_reason: StopReason::Refused,
+        detail: Some("the model declined to answer".to_owned()),
+        answer,
+    }
+}
+
+fn context_full(answer: String) -> Ending {
+    let detail = "the thread no longer fits the model's window; start a new thread".to_owned();
+    Ending { stop_reason: StopReason::Limit(Limit::Context), detail: Some(detail), answer }
+}
+
+fn broken(error: ModelError, answer: String) -> Ending {
+    let stop_reason = match &error {
+        ModelError::Interrupted { .. } | ModelError::Stalled { .. } | ModelError::Malformed { .. } => {
+            StopReason::Interrupted
+        }
+        ModelError::ContextTooLong { .. } => StopReason::Limit(Limit::Context),
+        ModelError::Auth { .. }
+        | ModelError::Busy { .. }
+        | ModelError::Quota { .. }
+        | ModelError::Network { .. }
+        | ModelError::Rejected { .. }
+        | ModelError::Settings { .. } => StopReason::ProviderError,
+    };
+    Ending { stop_reason, detail: Some(error.to_string()), answer }
+}
+
+fn is_refusal(item: &Item) -> bool {
+    matches!(item, Item::Agent(message) if message.state == MessageState::Refusal)
+}
+
+fn text_of(items: &[Item]) -> String {
+    let texts: Vec<&str> = items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Agent(message) if !message.text.is_empty() => Some(message.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.join("\n\n")
+}
+
+/// The face's sink, behind which a fault of the face stays.
+struct Events<'a>(&'a dyn EventSink);
+
+impl Events<'_> {
+    fn emit(&self, event: &Event) {
+        let emitted = std::panic::catch_unwind(AssertUnwindSafe(|| self.0.emit(event)));
+        if emitted.is_err() {
+            tracing::error!("a face broke down while it showed an event; the turn goes on");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

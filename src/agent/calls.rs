@@ -1,0 +1,213 @@
+//! Runs the calls of one step: readers side by side, everything else one at a time, each answered exactly once and in
+//! call order.
+
+use std::{
+    panic::AssertUnwindSafe,
+    time::{Duration, Instant},
+};
+
+use futures::{FutureExt, StreamExt, stream};
+
+use crate::{
+    protocol::{Event, ToolCall, ToolOutput},
+    tools::{Effect, Prepared, ToolContext, ToolError},
+};
+
+use super::{
+    Agent, Events, Thread, TurnContext,
+    approval::{Answer, Decision, Question},
+    limits::LoopGuard,
+};
+
+/// Readers that run at once: enough to hide the disk, few enough to leave the editor its threads.
+const PARALLEL_READS: usize = 8;
+
+/// No call runs longer, whatever the tool: above the longest time-out that a command may ask for.
+const CALL_TIMEOUT: Duration = Duration::from_secs(660);
+
+/// How long a cancelled call may take to end by itself before it is dropped: the kill ladder's time and some.
+const CANCEL_GRACE: Duration = Duration::from_millis(700);
+
+/// A call after it was looked at and before it runs.
+enum Admitted {
+    Ready(ToolCall, Prepared),
+    /// Answered without running, with the reason.
+    Refused(ToolCall, String),
+}
+
+/// Runs the calls until all are answered or the turn is cancelled; those that did not start keep the output that the
+/// thread gave them.
+pub(super) async fn run(
+    agent: &Agent,
+    thread: &mut Thread,
+    calls: Vec<ToolCall>,
+    guard: &mut LoopGuard,
+    context: &TurnContext,
+    events: &Events<'_>,
+) {
+    let mut readers = Vec::new();
+    for call in calls {
+        let admitted = admit(agent, call, guard);
+        if let Admitted::Ready(call, prepared) = &admitted
+            && prepared.effect == Effect::Read
+            && agent.policy.decide(call, prepared, &thread.grants) == Decision::Allow
+        {
+            readers.push(admitted);
+            continue;
+        }
+        answer_all(thread, std::mem::take(&mut readers), guard, context, events).await;
+        if context.cancel.is_cancelled() {
+            return;
+        }
+        let admitted = ask_if_needed(agent, thread, admitted, context).await;
+        if context.cancel.is_cancelled() {
+            return;
+        }
+        let is_edit = matches!(&admitted, Admitted::Ready(_, prepared) if prepared.effect == Effect::Edit);
+        answer_all(thread, vec![admitted], guard, context, events).await;
+        if is_edit {
+            report_edits(context, events).await;
+        }
+    }
+    answer_all(thread, readers, guard, context, events).await;
+}
+
+fn admit(agent: &Agent, call: ToolCall, guard: &mut LoopGuard) -> Admitted {
+    if let Err(reason) = guard.admit(&call) {
+        return Admitted::Refused(call, reason);
+    }
+    match agent.tools.prepare(&call) {
+        Ok(prepared) => Admitted::Ready(call, prepared),
+        Err(ToolError(reason)) => Admitted::Refused(call, reason),
+    }
+}
+
+async fn ask_if_needed(
+    agent: &Agent,
+    thread: &mut Thread,
+    admitted: Admitted,
+    context: &TurnContext,
+) -> Admitted {
+    let Admitted::Ready(call, prepared) = admitted else {
+        return admitted;
+    };
+    if agent.policy.decide(&call, &prepared, &thread.grants) == Decision::Allow {
+        return Admitted::Ready(call, prepared);
+    }
+    let question = Question {
+        call_id: call.id.clone(),
+        tool: prepared.name,
+        effect: prepared.effect,
+        preview: prepared.preview.clone(),
+    };
+    let asked = AssertUnwindSafe(context.approver.ask(question)).catch_unwind();
+    let answer = tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => Answer::Deny { reason: "the turn was cancelled".to_owned() },
+        answer = asked => answer.unwrap_or_else(|_| Answer::Deny { reason: "the question could not be shown".to_owned() }),
+    };
+    match answer {
+        Answer::AllowOnce => Admitted::Ready(call, prepared),
+        Answer::AllowForThread => {
+            thread.grants.allow(&call, &prepared);
+            Admitted::Ready(call, prepared)
+        }
+        Answer::Deny { reason } => {
+            Admitted::Refused(call, format!("this call was not allowed and did not run: {reason}"))
+        }
+    }
+}
+
+/// Runs what is ready side by side and answers all in their order.
+async fn answer_all(
+    thread: &mut Thread,
+    admitted: Vec<Admitted>,
+    guard: &mut LoopGuard,
+    context: &TurnContext,
+    events: &Events<'_>,
+) {
+    let outputs: Vec<Option<ToolOutput>> = stream::iter(admitted)
+        .map(|admitted| answer(admitted, context, events))
+        .buffered(PARALLEL_READS)
+        .collect()
+        .await;
+    for output in outputs.into_iter().flatten() {
+        guard.ended(output.is_error);
+        thread.answer(output);
+    }
+}
+
+/// One call from its start to its end; `None` when it never started.
+async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) -> Option<ToolOutput> {
+    if context.cancel.is_cancelled() {
+        return None;
+    }
+    let (call, target) = match &admitted {
+        Admitted::Ready(call, prepared) => (call, prepared.target.clone()),
+        Admitted::Refused(call, _) => (call, String::new()),
+    };
+    events.emit(&Event::ToolStarted {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        target,
+        arguments: call.arguments.clone(),
+    });
+    let started = Instant::now();
+    let (call, result) = match admitted {
+        Admitted::Ready(call, prepared) => (call, run_one(prepared, context).await),
+        Admitted::Refused(call, reason) => (call, Err(reason)),
+    };
+    let is_error = result.is_err();
+    let text = result.unwrap_or_else(|reason| reason);
+    // Some servers refuse an empty output, and a model takes it for a fault.
+    let text = if text.is_empty() { "(no output)".to_owned() } else { text };
+    events.emit(&Event::ToolEnded {
+        call_id: call.id.clone(),
+        name: call.name,
+        output: text.clone(),
+        is_error,
+        duration: started.elapsed(),
+    });
+    Some(ToolOutput { call_id: call.id, text, is_error })
+}
+
+/// The tool's output or a text that says why there is none; a panic and a time-out are such texts too.
+async fn run_one(prepared: Prepared, context: &TurnContext) -> Result<String, String> {
+    let name = prepared.name;
+    let tool_context = ToolContext { files: context.files.clone(), cancel: context.cancel.clone() };
+    // The closure that makes the future is the tool's code too: a panic in it is caught as well.
+    let running = AssertUnwindSafe(async move { prepared.run(tool_context).await }).catch_unwind();
+    let cancelled_for_long = async {
+        context.cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_GRACE).await;
+    };
+    tokio::select! {
+        biased;
+        ended = running => match ended {
+            Ok(result) => result.map_err(|ToolError(reason)| reason),
+            Err(_) => Err(format!("{name} broke down (a fault in askls, not in your call); try another way")),
+        },
+        () = cancelled_for_long => Err(format!("{name} was cancelled before it ended")),
+        () = tokio::time::sleep(CALL_TIMEOUT) => {
+            Err(format!("{name} did not end within {} s and was given up", CALL_TIMEOUT.as_secs()))
+        }
+    }
+}
+
+/// Tells the face what is staged by now.
+async fn report_edits(context: &TurnContext, events: &Events<'_>) {
+    let files = context.files.clone();
+    let changes = tokio::task::spawn_blocking(move || {
+        let changes = files.drain_changes();
+        changes.into_iter().map(|edit| (edit.path.to_string(), edit.diff())).collect::<Vec<_>>()
+    })
+    .await;
+    match changes {
+        Ok(changes) => {
+            for (path, diff) in changes {
+                events.emit(&Event::EditProposed { path, diff });
+            }
+        }
+        Err(error) => tracing::error!(%error, "staged edits could not be shown"),
+    }
+}
