@@ -16,3 +16,5 @@ pub mod model;
 pub mod tools;
 
 pub mod agent;
+
+pub mod config;

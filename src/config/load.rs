@@ -1,0 +1,296 @@
+//! Reading the layers and laying one over the other, value by value, so that one bad value costs only itself.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use toml::de::{DeTable, ValueDeserializer};
+
+use super::{
+    Environment, Loaded, Origin, Settings, SettingsFile, Warning,
+    project::{self, Trust},
+    project_file,
+    schema::{KEYS, Key, ProjectRule, Values},
+    unusable::{self, Unusable},
+};
+
+/// Settings take a few lines: a larger file is something else.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// The settings that have a variable of their own. `ASKLS_API_KEY` is none: it holds a key, not a setting.
+const VARIABLES: &[(&str, &str)] =
+    &[("ASKLS_MODEL", "model"), ("ASKLS_WIRE", "wire"), ("ASKLS_BASE_URL", "base_url")];
+
+/// Members of the editor's section that belong to editors and their plugins.
+const EDITORS_OWN: &[&str] = &["path", "trace"];
+
+/// Longest unknown name that a warning repeats, in characters.
+const LONGEST_NAME: usize = 60;
+
+/// How alike a known name must be to be suggested, from 0 to 1.
+const LIKENESS: f32 = 0.6;
+
+pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
+    let settings = Settings {
+        set: Default::default(),
+        values: Values::default(),
+        environment: Arc::new(environment.clone()),
+        files: Vec::new(),
+        unusable: Vec::new(),
+    };
+    let mut layers = Layers { settings, warnings: Vec::new() };
+    if let Some(path) = environment.user_file() {
+        layers.lay_file(&path, &Origin::UserFile(path.clone()), Trust::Full);
+    }
+    for root in roots {
+        let path = project_file(root);
+        let trust = project::trust(root, &layers.settings.values, environment);
+        layers.lay_file(&path, &Origin::ProjectFile(path.clone()), trust);
+    }
+    for &(variable, name) in VARIABLES {
+        let origin = Origin::Environment(variable);
+        if environment.is_garbled(variable) {
+            layers.refuse(Some(name), variable, "is no Unicode text".to_owned(), &origin);
+        }
+        if let Some(text) = environment.text(variable) {
+            let entry = Entry { name: name.to_owned(), value: text.into(), place: variable.to_owned() };
+            layers.lay(entry, &origin, Trust::Full);
+        }
+    }
+    for &(variable, name) in unusable::OTHER_VARIABLES {
+        if environment.is_garbled(variable) {
+            let message = "is no Unicode text".to_owned();
+            layers.refuse(Some(name), variable, message, &Origin::Environment(variable));
+        }
+    }
+    layers.done()
+}
+
+pub(super) fn with_editor(settings: &Settings, value: &Value) -> Loaded {
+    let mut layers = Layers { settings: settings.clone(), warnings: Vec::new() };
+    let mut path = String::new();
+    let mut section = value;
+    if let Some(inner) = section.get("askls") {
+        "askls.".clone_into(&mut path);
+        section = inner;
+    }
+    match section {
+        Value::Null => {}
+        Value::Object(members) => {
+            for (name, value) in members.iter().filter(|(name, _)| !EDITORS_OWN.contains(&name.as_str())) {
+                let place = format!("editor settings, {path}{name}");
+                let entry = Entry { name: name.clone(), value: value.clone(), place };
+                layers.lay(entry, &Origin::Editor, Trust::Full);
+            }
+        }
+        _ => layers.warn("editor settings", "must be an object with one member for each setting".to_owned()),
+    }
+    layers.done()
+}
+
+pub(super) fn with_command_line(settings: &Settings, values: &Map<String, Value>) -> Loaded {
+    let mut layers = Layers { settings: settings.clone(), warnings: Vec::new() };
+    for (name, value) in values {
+        let entry = Entry { name: name.clone(), value: value.clone(), place: "command line".to_owned() };
+        layers.lay(entry, &Origin::CommandLine, Trust::Full);
+    }
+    layers.done()
+}
+
+/// The layers so far.
+struct Layers {
+    settings: Settings,
+    warnings: Vec<Warning>,
+}
+
+/// One value as one place says it.
+struct Entry {
+    name: String,
+    value: Value,
+    /// Where it stands, for a warning.
+    place: String,
+}
+
+impl Layers {
+    fn lay_file(&mut self, path: &Path, origin: &Origin, trust: Trust) {
+        let text = match read(path) {
+            Ok(text) => text,
+            Err(error) => {
+                let exists = error.kind() != io::ErrorKind::NotFound;
+                self.settings.files.push(SettingsFile { path: path.to_owned(), exists });
+                if exists {
+                    let message = format!("cannot be read, so it sets nothing: {error}");
+                    let name = (trust != Trust::None).then_some(unusable::WHOLE_FILE);
+                    self.refuse(name, &path.display().to_string(), message, origin);
+                }
+                return;
+            }
+        };
+        self.settings.files.push(SettingsFile { path: path.to_owned(), exists: true });
+        let warnings = self.warnings.len();
+        let entries = self.entries(path, &text);
+        if trust != Trust::None
+            && let Some(broken) = self.warnings.get(warnings).cloned()
+        {
+            let read = |name: &str| entries.iter().any(|entry| entry.name == name);
+            for name in unusable::mentioned(&text).filter(|name| !read(name)) {
+                self.settings.unusable.push(Unusable::new(name, origin, broken.clone()));
+            }
+        }
+        for entry in entries {
+            self.lay(entry, origin, trust);
+        }
+    }
+
+    /// The values of a file in their order. Lines that are not valid TOML become one warning, and the lines around them count.
+    fn entries(&mut self, path: &Path, text: &str) -> Vec<Entry> {
+        let place = |offset: usize| {
+            let (line, column) = position(text, offset);
+            format!("{}:{line}:{column}", path.display())
+        };
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let broken: Vec<usize> =
+            errors.iter().filter_map(toml::de::Error::span).map(|span| span.start).collect();
+        if let Some(error) = errors.first() {
+            let place = place(broken.first().copied().unwrap_or_default());
+            self.warn(&place, format!("not valid TOML: {}; the other lines are used", error.message()));
+        }
+        let mut entries: Vec<_> = table
+            .into_inner()
+            .into_iter()
+            .filter(|(key, value)| {
+                let before = text.get(..key.span().start).unwrap_or_default();
+                let line = before.rfind('\n').map_or(0, |newline| newline + 1);
+                let end = value.span().end;
+                let end =
+                    text.get(end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |more| end + more);
+                !broken.iter().any(|offset| (line..=end).contains(offset))
+            })
+            .collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        entries
+            .into_iter()
+            .map(|(key, value)| Entry {
+                place: place(key.span().start),
+                name: key.into_inner().into_owned(),
+                // What JSON has no form for (not a number, infinity) fits no setting either.
+                value: Value::deserialize(ValueDeserializer::from(value)).unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    fn lay(&mut self, entry: Entry, origin: &Origin, trust: Trust) {
+        let Entry { name, value, place } = entry;
+        if name.replace('-', "_").eq_ignore_ascii_case("api_key") {
+            return self.warn(
+                &place,
+                "a key is not read from settings, where it would be copied and committed: name the variable that \
+                 holds it in api_key_env, or a command that prints it in api_key_command"
+                    .to_owned(),
+            );
+        }
+        let Some(key) = Key::named(&name) else {
+            let (message, near) = unknown(&name);
+            let meant = near.or_else(|| unusable::inside(&value)).filter(|_| trust != Trust::None);
+            return self.refuse(meant, &place, message, origin);
+        };
+        // Editors send empty texts and null for what the user left alone. On the command line an empty text is a
+        // variable that a script did not set.
+        let is_empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
+        if is_empty && !(*origin == Origin::CommandLine && unusable::decides(key.name)) {
+            return;
+        }
+        let proposed = match key.check(&value) {
+            Ok(proposed) => proposed,
+            Err(message) => {
+                let name = (trust != Trust::None).then_some(key.name);
+                return self.refuse(name, &place, message, origin);
+            }
+        };
+        if key.project == ProjectRule::Never && !matches!(origin, Origin::UserFile(_)) {
+            return self.warn(&place, format!("{name} counts in the user's own settings file only"));
+        }
+        if let Err(message) = project::admit(key, &proposed, &self.settings.values, trust) {
+            return self.warn(&place, message);
+        }
+        self.settings.set.insert(key.name, (value, origin.clone()));
+        let whole: Map<_, _> =
+            self.settings.set.iter().map(|(name, (value, _))| ((*name).to_owned(), value.clone())).collect();
+        match serde_json::from_value(Value::Object(whole)) {
+            Ok(values) => self.settings.values = values,
+            // Each value fits by itself, and none depends on another.
+            Err(error) => self.warn(&place, error.to_string()),
+        }
+    }
+
+    /// Warns; and what decides where a turn's data goes holds every turn up until it is mended, `name` being the
+    /// setting that was meant.
+    fn refuse(&mut self, name: Option<&'static str>, place: &str, message: String, origin: &Origin) {
+        self.warn(place, message);
+        if let (Some(name), Some(warning)) =
+            (name.filter(|name| unusable::decides(name)), self.warnings.last())
+        {
+            self.settings.unusable.push(Unusable::new(name, origin, warning.clone()));
+        }
+    }
+
+    fn warn(&mut self, place: &str, message: String) {
+        self.warnings.push(Warning { place: place.to_owned(), message });
+    }
+
+    fn done(self) -> Loaded {
+        Loaded { settings: self.settings, warnings: self.warnings }
+    }
+}
+
+/// A settings file's text. A folder, a device and a file of some other size or encoding are errors.
+fn read(path: &Path) -> io::Result<String> {
+    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+        // A root that is a file has no settings below it.
+        io::ErrorKind::NotADirectory => io::ErrorKind::NotFound.into(),
+        _ => error,
+    })?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    if metadata.len() > LARGEST_FILE {
+        return Err(io::Error::other(format!("it is larger than {LARGEST_FILE} bytes")));
+    }
+    let text = String::from_utf8(fs::read(path)?).map_err(|error| {
+        let before = error.utf8_error().valid_up_to();
+        let valid = String::from_utf8_lossy(error.as_bytes().get(..before).unwrap_or_default());
+        let (line, column) = position(&valid, before);
+        io::Error::other(format!("line {line}, column {column} is no UTF-8"))
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// One-based line and column, the column in characters.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let column = before.get(line_start..).unwrap_or_default().chars().count();
+    (before.matches('\n').count() + 1, column + 1)
+}
+
+/// What is said of a name that no setting has, and the setting that was probably meant.
+fn unknown(name: &str) -> (String, Option<&'static str>) {
+    let names: Vec<&'static str> = KEYS.iter().map(|key| key.name).collect();
+    // `maxSteps` and `max-steps` are `max_steps`.
+    let mut spelling = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() {
+            spelling.push('_');
+        }
+        spelling.extend(if c == '-' { '_' } else { c }.to_lowercase());
+    }
+    let shown: String = name.chars().take(LONGEST_NAME).collect();
+    match similar::get_close_matches(spelling.as_str(), &names, 1, LIKENESS).first() {
+        Some(near) => (format!("there is no setting {shown}; did you mean {near}?"), Some(near)),
+        None => (format!("there is no setting {shown}; the settings are: {}", names.join(", ")), None),
+    }
+}

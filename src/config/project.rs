@@ -1,0 +1,101 @@
+//! What a project's own settings may do: only narrow, unless the user's file trusts the folder. A project that was
+//! just cloned must neither send the user's key anywhere nor run a program.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::{
+    agent::Limits,
+    model::{http::DEFAULT_CONNECT_TIMEOUT, select::LOCAL_IDLE_TIMEOUT},
+    tools::run_command,
+};
+
+use super::{
+    Environment, schema,
+    schema::{Bounded, Key, ProjectRule, Values},
+};
+
+/// How far a source is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// The user's own words.
+    Full,
+    /// A project that the user's file names: it may also choose servers and programs.
+    Folder,
+    /// Any other project.
+    None,
+}
+
+/// How far the settings below `root` are trusted, by the user's own settings.
+pub(super) fn trust(root: &Path, user: &Values, environment: &Environment) -> Trust {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let trusted =
+        user.trusted_folders.iter().flatten().filter_map(|folder| real(&expand(folder, environment)));
+    let Some(root) = real(root) else {
+        return Trust::None;
+    };
+    if trusted.into_iter().any(|folder| root.starts_with(folder)) { Trust::Folder } else { Trust::None }
+}
+
+/// Whether a value may be laid over `current`. The error says why not.
+pub(super) fn admit(key: &Key, proposed: &Values, current: &Values, trust: Trust) -> Result<(), String> {
+    if trust == Trust::Full {
+        return Ok(());
+    }
+    let name = key.name;
+    match key.project {
+        ProjectRule::Free => Ok(()),
+        ProjectRule::Trusted if trust == Trust::Folder => Ok(()),
+        ProjectRule::Trusted => Err(format!(
+            "{name} of a project is ignored, since it could send your key away or run a program; to allow it, add \
+             the project's folder to trusted_folders in your own settings file"
+        )),
+        ProjectRule::Narrower if is_narrower(name, proposed, current) => Ok(()),
+        ProjectRule::Narrower => {
+            Err(format!("a project may only make {name} stricter than your own settings; it is ignored"))
+        }
+        ProjectRule::Never => Err(format!("{name} counts in the user's own settings file only")),
+    }
+}
+
+/// Whether what is proposed allows no more than what holds now.
+fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
+    match name {
+        "max_steps" => at_most(proposed.max_steps, current.max_steps, Bounded(Limits::default().max_steps)),
+        "on_limit" => at_most(proposed.on_limit, current.on_limit, Default::default()),
+        "edits" => at_most(proposed.edits, current.edits, Default::default()),
+        "approvals" => at_most(proposed.approvals, current.approvals, Default::default()),
+        "approval_timeout" => at_most(
+            proposed.approval_timeout,
+            current.approval_timeout,
+            seconds(schema::DEFAULT_APPROVAL_TIMEOUT),
+        ),
+        "connect_timeout" => {
+            at_most(proposed.connect_timeout, current.connect_timeout, seconds(DEFAULT_CONNECT_TIMEOUT))
+        }
+        "idle_timeout" => at_most(proposed.idle_timeout, current.idle_timeout, seconds(LOCAL_IDLE_TIMEOUT)),
+        "command_timeout" => {
+            at_most(proposed.command_timeout, current.command_timeout, seconds(run_command::DEFAULT_TIMEOUT))
+        }
+        _ => false,
+    }
+}
+
+fn at_most<T: PartialOrd>(proposed: Option<T>, current: Option<T>, default: T) -> bool {
+    proposed.is_some_and(|proposed| proposed <= current.unwrap_or(default))
+}
+
+fn seconds(duration: Duration) -> schema::Seconds {
+    Bounded(duration.as_secs().try_into().unwrap_or(u32::MAX))
+}
+
+/// The folder with a leading `~/` replaced by the home folder.
+fn expand(folder: &Path, environment: &Environment) -> PathBuf {
+    match (folder.strip_prefix("~"), environment.home()) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => folder.to_owned(),
+    }
+}

@@ -1,0 +1,75 @@
+//! What decides where a turn's data goes, and cannot be used as it is written. Such a setting is never left out in
+//! silence: the prompt, the files and the key would go to a server that the user did not choose.
+
+use serde_json::Value;
+
+use super::{Origin, Settings, Warning};
+
+/// The name under which a settings file counts that cannot be read at all: it may set anything.
+pub(super) const WHOLE_FILE: &str = "the settings file";
+
+/// Variables that decide like a setting without setting it.
+pub(super) const OTHER_VARIABLES: &[(&str, &str)] =
+    &[("ASKLS_API_KEY", "ASKLS_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_BASE_URL")];
+
+const DECIDING: &[&str] = &["base_url", "wire", "api_key_env", "api_key_command"];
+
+/// The spellings of the key: of these the strongest layer counts.
+const KEYS: &[&str] = &["api_key_env", "api_key_command", "ASKLS_API_KEY"];
+
+/// A deciding setting that a layer means and that cannot be used.
+#[derive(Clone, Debug)]
+pub(super) struct Unusable {
+    name: &'static str,
+    origin: Origin,
+    warning: Warning,
+}
+
+impl Unusable {
+    pub(super) fn new(name: &'static str, origin: &Origin, warning: Warning) -> Self {
+        Self { name, origin: origin.clone(), warning }
+    }
+
+    /// Whether a stronger layer says what this one meant to say.
+    fn is_overridden(&self, settings: &Settings) -> bool {
+        let rank = self.origin.rank();
+        let is_set = |name: &str| settings.origin(name).rank() > rank;
+        match self.name {
+            WHOLE_FILE => is_set("base_url"),
+            "OPENAI_BASE_URL" => settings.values.base_url.is_some(),
+            name if KEYS.contains(&name) => {
+                let own_key = Origin::Environment("ASKLS_API_KEY").rank() > rank
+                    && settings.environment.text("ASKLS_API_KEY").is_some();
+                own_key || is_set("api_key_env") || is_set("api_key_command")
+            }
+            name => is_set(name),
+        }
+    }
+}
+
+/// Whether a setting decides where data goes, by its name.
+pub(super) fn decides(name: &str) -> bool {
+    name == WHOLE_FILE || DECIDING.contains(&name) || OTHER_VARIABLES.iter().any(|(_, other)| *other == name)
+}
+
+/// The deciding settings that a broken file speaks of outside its comments.
+pub(super) fn mentioned(text: &str) -> impl Iterator<Item = &'static str> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let said: String = lines.map(|line| line.replace('-', "_").to_ascii_lowercase() + "\n").collect();
+    DECIDING.iter().copied().filter(move |name| said.contains(name) || said.contains(&name.replace('_', "")))
+}
+
+/// The deciding setting inside a table that is none, as `[askls]` in a file.
+pub(super) fn inside(value: &Value) -> Option<&'static str> {
+    let table = value.as_object()?;
+    DECIDING.iter().copied().find(|name| table.contains_key(*name))
+}
+
+/// Why no server may be chosen with these settings, for people; `None` when one may.
+pub(super) fn reason(settings: &Settings) -> Option<String> {
+    let unusable = settings.unusable.iter().find(|unusable| !unusable.is_overridden(settings))?;
+    Some(format!(
+        "{}; nothing is sent anywhere until this is mended, since {} decides which server is asked",
+        unusable.warning, unusable.name
+    ))
+}
