@@ -18,3 +18,9 @@ pub mod tools;
 pub mod agent;
 
 pub mod config;
+
+mod signals;
+
+pub mod cli;
+
+pub mod lsp;

@@ -1,0 +1,226 @@
+//! The same agent without an editor: `askls ask`, `askls status`.
+
+mod approver;
+mod ask;
+mod printer;
+mod settings_watch;
+mod status;
+mod view;
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use anyhow::Context as _;
+use clap::{Args, Parser, Subcommand};
+use serde_json::{Map, Value};
+
+use crate::{
+    config::{self, Environment, Loaded, Settings},
+    protocol::StopReason,
+};
+
+/// A language server that gives any editor an agent. Without a command it is the language server itself.
+#[derive(Debug, Parser)]
+#[command(name = "askls", version, max_term_width = 100)]
+pub struct Arguments {
+    /// Speak the language server protocol over stdin and stdout; this is what happens anyway.
+    #[arg(long, hide = true)]
+    pub stdio: bool,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Be the language server, over stdin and stdout.
+    Lsp {
+        /// Accepted, since editors say it; there is no other way.
+        #[arg(long)]
+        stdio: bool,
+    },
+    /// Ask the agent about a folder and print its answer.
+    #[command(after_help = EXIT_CODES)]
+    Ask(AskArguments),
+    /// Say which model would answer and why, and every setting with where it comes from.
+    Status(StatusArguments),
+    /// Print the JSON schema of the settings.
+    SettingsSchema,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 answer, 1 a limit was reached, 2 wrong arguments or settings, 3 the model server failed, 4 interrupted, \
+5 refused, 6 empty answer, 7 the answer came, but it or its edits could not be written, 130 cancelled.";
+
+#[derive(Debug, Args)]
+pub struct AskArguments {
+    /// What to ask; several words are joined. `-` reads it from stdin.
+    #[arg(required = true, value_name = "PROMPT")]
+    prompt: Vec<String>,
+    #[command(flatten)]
+    common: CommonArguments,
+    /// Print one JSON event a line instead of the answer; nothing when no turn could begin.
+    #[arg(long)]
+    json: bool,
+    /// What goes ahead without a question: reading only, edits, or all, commands included.
+    #[arg(long, value_name = "WHAT", value_parser = ["none", "edits", "all"])]
+    approve: Option<String>,
+    /// Write the edits when the agent has answered; without it they are only printed, as a diff.
+    #[arg(long)]
+    apply: bool,
+    /// Most model requests.
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u32>,
+    /// What happens when all of them are used: end as an error, end with a message, or ask for a last answer without tools.
+    #[arg(long, value_name = "HOW", value_parser = ["error", "message", "final_answer"])]
+    on_limit: Option<String>,
+    /// Show the arguments and results of tools, the reasoning and the tokens on stderr.
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArguments {
+    #[command(flatten)]
+    common: CommonArguments,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct CommonArguments {
+    /// The project's folder; may be given several times.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: Vec<PathBuf>,
+    /// The model's name as its server knows it; `offline` is the model inside askls.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Where the model server's API begins, as http://127.0.0.1:11434/v1.
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// How the server is spoken to.
+    #[arg(long, value_name = "WIRE", value_parser = ["responses", "chat"])]
+    wire: Option<String>,
+}
+
+/// How the process ends, beside the endings of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// A status, a schema, help.
+    Done,
+    Turn(StopReason),
+    /// Wrong arguments, or settings that cannot work.
+    Usage,
+    /// The model server did not tell what a choice needed.
+    Provider,
+    /// The agent answered, but the files had changed meanwhile, or could not be written; or its words could not be.
+    NotWritten,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done | Exit::Turn(StopReason::Answer) => 0,
+            Exit::Turn(StopReason::Limit(_)) => 1,
+            Exit::Usage => 2,
+            Exit::Provider | Exit::Turn(StopReason::ProviderError) => 3,
+            Exit::Turn(StopReason::Interrupted) => 4,
+            Exit::Turn(StopReason::Refused) => 5,
+            Exit::Turn(StopReason::Empty) => 6,
+            Exit::NotWritten => 7,
+            // As shells say of a program that SIGINT ended.
+            Exit::Turn(StopReason::Cancelled) => 130,
+        })
+    }
+}
+
+/// Tells a person who started the language server by hand what it waits for; an editor's pipe is told nothing.
+pub fn greet() {
+    if io::stdin().is_terminal() {
+        complain("askls is waiting for an editor on stdin; for the command line see askls --help\n");
+    }
+}
+
+/// Runs `askls ask`.
+pub async fn ask(arguments: AskArguments, environment: &Environment) -> ExitCode {
+    ending(ask::run(arguments, environment).await)
+}
+
+/// Runs `askls status`.
+pub async fn status(arguments: StatusArguments, environment: &Environment) -> ExitCode {
+    ending(status::run(arguments, environment).await)
+}
+
+/// Runs `askls settings-schema`.
+pub fn settings_schema() -> ExitCode {
+    print(&config::schema::json_schema()).into()
+}
+
+/// An error here is always one of the arguments or the settings: what a turn meets is its ending.
+fn ending(result: anyhow::Result<Exit>) -> ExitCode {
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            complain(&format!("error: {error:#}\n"));
+            Exit::Usage.into()
+        }
+    }
+}
+
+impl CommonArguments {
+    /// The folders, absolute.
+    fn roots(&self) -> anyhow::Result<Vec<PathBuf>> {
+        self.root
+            .iter()
+            .map(|root| {
+                let path = root.canonicalize().with_context(|| format!("--root {}", root.display()))?;
+                anyhow::ensure!(path.is_dir(), "--root {} is not a folder", root.display());
+                Ok(path)
+            })
+            .collect()
+    }
+
+    /// The settings that hold for `roots` under these arguments and `others`. What is wrong on the command line is an
+    /// error; what is wrong elsewhere is a warning.
+    fn settings(
+        &self,
+        environment: &Environment,
+        roots: &[PathBuf],
+        others: impl IntoIterator<Item = (&'static str, Option<Value>)>,
+    ) -> anyhow::Result<Loaded> {
+        let text = |text: &Option<String>| text.clone().map(Value::from);
+        let own =
+            [("model", text(&self.model)), ("base_url", text(&self.base_url)), ("wire", text(&self.wire))];
+        let given: Map<_, _> = own
+            .into_iter()
+            .chain(others)
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
+        let loaded = Settings::load(environment, roots);
+        let under = loaded.settings.with_command_line(&given);
+        if let Some(wrong) = under.warnings.first() {
+            anyhow::bail!("{}", wrong.message);
+        }
+        Ok(Loaded { settings: under.settings, warnings: loaded.warnings })
+    }
+}
+
+/// Writes to stdout. A reader that is gone is no error: it has what it wanted.
+fn print(text: &str) -> Exit {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            complain(&format!("error: stdout: {error}\n"));
+            Exit::NotWritten
+        }
+        _ => Exit::Done,
+    }
+}
+
+/// Writes to stderr.
+fn complain(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,273 @@
+//! `askls ask`: one turn over a folder.
+
+use std::{
+    io::{self, IsTerminal as _, Read as _},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+use crate::{
+    agent::{Agent, Approver, EventSink as _, OnLimit, Thread, TurnContext, TurnResult, UserInput},
+    config::{Environment, Settings},
+    model::{ModelError, select},
+    protocol::{Event, StopReason, ThreadId, Usage},
+    signals::Signals,
+    tools::Toolbox,
+    workspace::{EditProposal, FileEdit, TurnFiles, Workspace},
+};
+
+use super::{
+    AskArguments, Exit,
+    approver::{Nobody, Terminal},
+    complain,
+    printer::Printer,
+    settings_watch::SettingsWatch,
+    view::{Detail, Format, Style},
+};
+
+/// Longest prompt from stdin: far more than any model's window holds.
+const LONGEST_PROMPT: u64 = 16 << 20;
+
+/// How long a turn that is given up may take to end its child processes.
+const LAST_MOMENT: Duration = Duration::from_millis(300);
+
+pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> anyhow::Result<Exit> {
+    let roots = arguments.common.roots()?;
+    let loaded = arguments.common.settings(
+        environment,
+        &roots,
+        [
+            ("approvals", arguments.approve.as_deref().map(Into::into)),
+            ("max_steps", arguments.max_steps.map(Into::into)),
+            ("on_limit", arguments.on_limit.as_deref().map(Into::into)),
+        ],
+    )?;
+    let prompt = prompt(&arguments.prompt)?;
+    let mut signals = Signals::listen().context("signals")?;
+    let printer = Printer::start(style(&arguments, environment, loaded.settings.limits().on_limit))?;
+    for warning in &loaded.warnings {
+        printer.notice(format!("warning: {warning}"));
+    }
+    let files = Arc::new(TurnFiles::new(Arc::new(Workspace::new(roots))));
+    let cancel = CancellationToken::new();
+    let context = TurnContext {
+        files: Arc::clone(&files),
+        events: Arc::new(printer.clone()),
+        approver: approver(&printer, loaded.settings.approval_timeout())?,
+        cancel: cancel.clone(),
+    };
+    let thread = Thread::new();
+    let thread_id = thread.id().clone();
+    // As JSON the first event names the model.
+    let teller = (!arguments.json).then(|| printer.clone());
+    let watch = SettingsWatch::default();
+    let turn = turn(loaded.settings, watch.clone(), thread, prompt, context, teller);
+    let mut turn = AbortOnDropHandle::new(tokio::spawn(turn));
+    let ended = tokio::select! {
+        ended = &mut turn => ended,
+        () = signals.next() => {
+            cancel.cancel();
+            tokio::select! {
+                ended = &mut turn => ended,
+                () = signals.next() => {
+                    turn.abort();
+                    // Its child processes end when it is dropped, which is when this has waited for it.
+                    if !matches!(tokio::time::timeout(LAST_MOMENT, turn).await, Ok(Ok(_))) {
+                        printer.emit(&given_up(thread_id));
+                    }
+                    let _ = tokio::time::timeout(LAST_MOMENT, printer.flush()).await;
+                    return Ok(Exit::Turn(StopReason::Cancelled));
+                }
+            }
+        }
+    };
+    let exit = match ended {
+        Ok(Ok(result)) if result.stop_reason == StopReason::ProviderError && watch.has_seen_an_error() => {
+            Exit::Usage
+        }
+        Ok(Ok(result)) => finish(&result, files.proposal(), &files, &printer, arguments.apply).await,
+        Ok(Err(ModelError::Settings { message })) => {
+            printer.notice(format!("error: {message}"));
+            Exit::Usage
+        }
+        Ok(Err(error)) => {
+            printer.notice(format!("error: {error}"));
+            Exit::Provider
+        }
+        Err(error) => {
+            printer.notice(format!("error: the turn broke off, which is a fault of askls: {error}"));
+            Exit::Turn(StopReason::Interrupted)
+        }
+    };
+    let failure = tokio::select! {
+        failure = printer.flush() => failure,
+        // A terminal that is stopped, or a pipe that nobody reads: the answer did not arrive.
+        () = signals.next() => return Ok(Exit::Turn(StopReason::Cancelled)),
+    };
+    Ok(match failure {
+        Some(error) => {
+            complain(&format!("error: the answer could not be written to stdout: {error}\n"));
+            if exit == Exit::Turn(StopReason::Answer) { Exit::NotWritten } else { exit }
+        }
+        None => exit,
+    })
+}
+
+/// Chooses a model and runs the turn; tells the printer which model it is when the user did not name it. An error means
+/// that no turn began.
+async fn turn(
+    settings: Settings,
+    watch: SettingsWatch,
+    mut thread: Thread,
+    prompt: String,
+    context: TurnContext,
+    printer: Option<Printer>,
+) -> Result<TurnResult, ModelError> {
+    let choice = settings.model_choice();
+    let chosen = tokio::select! {
+        chosen = select::choose(&choice) => chosen?,
+        () = context.cancel.cancelled() => return Ok(cancelled()),
+    };
+    tracing::info!(model = %chosen.client.info(), why = %chosen.why, "model chosen");
+    if let Some(printer) = printer.filter(|_| !chosen.is_named) {
+        printer.notice(format!("model: {}, since {}", chosen.client.info(), chosen.why));
+    }
+    let agent = Agent {
+        model: watch.over(chosen.client),
+        tools: Toolbox::standard(&settings.tools()),
+        limits: settings.limits(),
+        policy: settings.policy(),
+    };
+    let input = UserInput { prompt, ..UserInput::default() };
+    Ok(agent.run_turn(&mut thread, input, &context).await)
+}
+
+/// Shows the edits, and writes them when that was asked for and the agent came to its end: half of a change is none.
+async fn finish(
+    result: &TurnResult,
+    proposal: EditProposal,
+    files: &Arc<TurnFiles>,
+    printer: &Printer,
+    apply: bool,
+) -> Exit {
+    let exit = Exit::Turn(result.stop_reason);
+    if proposal.is_empty() {
+        return exit;
+    }
+    printer.diff(proposal.diff());
+    let count = match proposal.files.len() {
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
+    if !apply {
+        printer.notice(format!("nothing was written: --apply writes this change of {count}"));
+        return exit;
+    }
+    if !result.is_whole() {
+        printer.notice(format!(
+            "nothing was written: this change of {count} is not whole, since the agent did not come to its end"
+        ));
+        return exit;
+    }
+    let workspace = Arc::clone(files.workspace());
+    let lines: Vec<_> = proposal.files.iter().map(written_line).collect();
+    let written = tokio::task::spawn_blocking(move || proposal.apply_to_disk(&workspace)).await;
+    match written {
+        Ok(Ok(())) => {
+            printer.notice(lines.join("\n"));
+            exit
+        }
+        Ok(Err(conflicts)) => {
+            for conflict in conflicts {
+                printer.notice(format!("{}: {}", conflict.path, conflict.reason));
+            }
+            printer.notice("nothing was written");
+            Exit::NotWritten
+        }
+        Err(error) => {
+            printer.notice(format!("writing broke off, which is a fault of askls: {error}"));
+            Exit::NotWritten
+        }
+    }
+}
+
+/// The end of a turn that did not come to tell of it.
+fn given_up(thread_id: ThreadId) -> Event {
+    Event::TurnEnded {
+        thread_id,
+        stop_reason: StopReason::Cancelled,
+        limit: None,
+        detail: Some("given up at once, so its steps and tokens are not counted".to_owned()),
+        answer: String::new(),
+        steps: 0,
+        usage: Usage::default(),
+    }
+}
+
+/// What became of one file, as `written: src/a.rs (+3 -1)`.
+fn written_line(edit: &FileEdit) -> String {
+    let path = &edit.path;
+    let lines = |text: &str| text.lines().count();
+    match (&edit.before, &edit.after) {
+        (None, after) => {
+            format!("written: {path} (new, +{})", after.as_deref().map_or(0, lines))
+        }
+        (Some(before), None) => format!("deleted: {path} (-{})", lines(&before.text)),
+        (Some(_), Some(_)) => {
+            let (mut added, mut removed) = (0, 0);
+            for hunk in edit.hunks() {
+                added += hunk.after.len();
+                removed += hunk.before.len();
+            }
+            match &edit.moved_from {
+                Some(from) => format!("moved: {from} to {path} (+{added} -{removed})"),
+                None => format!("written: {path} (+{added} -{removed})"),
+            }
+        }
+    }
+}
+
+fn cancelled() -> TurnResult {
+    TurnResult {
+        answer: String::new(),
+        stop_reason: StopReason::Cancelled,
+        detail: None,
+        steps: 0,
+        usage: Default::default(),
+    }
+}
+
+/// The words of the command line, or all of stdin for `-`.
+fn prompt(words: &[String]) -> anyhow::Result<String> {
+    let prompt = if words == ["-"] {
+        let mut bytes = Vec::new();
+        io::stdin().lock().take(LONGEST_PROMPT + 1).read_to_end(&mut bytes).context("stdin")?;
+        anyhow::ensure!(bytes.len() as u64 <= LONGEST_PROMPT, "stdin: more than {LONGEST_PROMPT} bytes");
+        String::from_utf8(bytes).context("stdin")?
+    } else {
+        words.join(" ")
+    };
+    anyhow::ensure!(!prompt.trim().is_empty(), "the prompt is empty: say what to ask");
+    Ok(prompt)
+}
+
+fn style(arguments: &AskArguments, environment: &Environment, on_limit: OnLimit) -> Style {
+    Style {
+        format: if arguments.json { Format::Json } else { Format::Text },
+        detail: if arguments.verbose { Detail::All } else { Detail::Names },
+        stdout_is_terminal: io::stdout().is_terminal(),
+        dim: io::stderr().is_terminal() && !environment.no_color(),
+        on_limit,
+    }
+}
+
+fn approver(printer: &Printer, timeout: Duration) -> io::Result<Arc<dyn Approver>> {
+    if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        Ok(Arc::new(Terminal::start(printer.clone(), timeout)?))
+    } else {
+        Ok(Arc::new(Nobody { printer: printer.clone() }))
+    }
+}

@@ -1,0 +1,78 @@
+//! Prints from a thread of its own: a turn must not wait for a terminal that is stopped or a pipe that nobody reads.
+
+use std::{
+    io,
+    sync::mpsc::{self, Sender},
+    thread,
+};
+
+use tokio::sync::oneshot;
+
+use crate::{agent::EventSink, protocol::Event};
+
+use super::view::{Style, View};
+
+/// The turn's only way to stdout and stderr, so that its lines come in their order. What waits to be printed is never
+/// more than the turn itself keeps in its history.
+#[derive(Clone)]
+pub(super) struct Printer {
+    queue: Sender<Line>,
+}
+
+enum Line {
+    Event(Event),
+    Notice(String),
+    Question(String),
+    Diff(String),
+    /// Everything before it was printed.
+    Done(oneshot::Sender<Option<io::Error>>),
+}
+
+impl Printer {
+    pub(super) fn start(style: Style) -> io::Result<Self> {
+        let (queue, lines) = mpsc::channel();
+        thread::Builder::new().name("printer".to_owned()).spawn(move || {
+            let mut view = View::new(style, io::stdout(), io::stderr());
+            while let Ok(line) = lines.recv() {
+                match line {
+                    Line::Event(event) => view.event(&event),
+                    Line::Notice(text) => view.notice(&text),
+                    Line::Question(text) => view.question(&text),
+                    Line::Diff(diff) => view.diff(&diff),
+                    Line::Done(done) => drop(done.send(view.take_failure())),
+                }
+            }
+        })?;
+        Ok(Self { queue })
+    }
+
+    pub(super) fn notice(&self, text: impl Into<String>) {
+        self.send(Line::Notice(text.into()));
+    }
+
+    pub(super) fn question(&self, text: impl Into<String>) {
+        self.send(Line::Question(text.into()));
+    }
+
+    pub(super) fn diff(&self, diff: impl Into<String>) {
+        self.send(Line::Diff(diff.into()));
+    }
+
+    /// Waits until everything so far is printed. Gives back why something could not be, where somebody still reads.
+    pub(super) async fn flush(&self) -> Option<io::Error> {
+        let (done, printed) = oneshot::channel();
+        self.send(Line::Done(done));
+        printed.await.ok().flatten()
+    }
+
+    /// The thread ends only with the last printer, or by a panic, of which stderr has told.
+    fn send(&self, line: Line) {
+        let _ = self.queue.send(line);
+    }
+}
+
+impl EventSink for Printer {
+    fn emit(&self, event: &Event) {
+        self.send(Line::Event(event.clone()));
+    }
+}

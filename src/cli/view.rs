@@ -1,0 +1,594 @@
+//! What a turn looks like in a terminal: the answer on stdout, everything about it on stderr; or its events as JSON.
+
+use std::io::{self, Write};
+
+use crate::{
+    agent::OnLimit,
+    protocol::{Event, Limit, StopReason, Usage},
+    tools::output::visible,
+};
+
+/// Longest preview of a result, in characters.
+const LONGEST_PREVIEW: usize = 100;
+
+/// Longest line about a call or a failure, in characters: arguments may hold whole files.
+const LONGEST_CALL: usize = 300;
+
+/// Longest name of a tool, in characters: a model may say any.
+const LONGEST_NAME: usize = 100;
+
+/// Longest line about anything, in characters: what servers and files say may be long.
+const LONGEST_NOTICE: usize = 2_000;
+
+/// What a person at the command line can do about a turn that used all its steps.
+const MORE_STEPS: &str = "here: --max-steps N, or --on-limit final_answer";
+
+/// How a turn is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Style {
+    pub(super) format: Format,
+    pub(super) detail: Detail,
+    /// Whether stdout is a terminal, which would obey control characters in the model's words.
+    pub(super) stdout_is_terminal: bool,
+    /// Whether lines about the turn may be dimmed.
+    pub(super) dim: bool,
+    /// How a turn is shown that used all its steps.
+    pub(super) on_limit: OnLimit,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Format {
+    #[default]
+    Text,
+    /// One [`Event`] a line.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Tools by name and target.
+    #[default]
+    Names,
+    /// Their arguments and results too, the reasoning, the tokens.
+    All,
+}
+
+/// Writes events as they come. A reader that is gone has what it wanted; whatever else goes wrong is kept for the end,
+/// and the turn goes on.
+pub(super) struct View<Out, Err> {
+    style: Style,
+    out: Out,
+    err: Err,
+    /// Whether the last line on stdout is without its end.
+    line_is_open: bool,
+    /// Whether the model said something in this step.
+    step_has_text: bool,
+    /// Reasoning that was not shown yet.
+    reasoning: String,
+    /// The first error of stdout.
+    failure: Option<io::Error>,
+}
+
+impl<Out: Write, Err: Write> View<Out, Err> {
+    pub(super) fn new(style: Style, out: Out, err: Err) -> Self {
+        Self {
+            style,
+            out,
+            err,
+            line_is_open: false,
+            step_has_text: false,
+            reasoning: String::new(),
+            failure: None,
+        }
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        match self.style.format {
+            Format::Json => {
+                if let Ok(json) = serde_json::to_string(event) {
+                    self.write(&format!("{json}\n"));
+                }
+            }
+            Format::Text => self.show(event),
+        }
+    }
+
+    /// Why something did not reach stdout.
+    pub(super) fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+
+    /// A line about the turn; always one, so that nothing a model, a server or a file says can pass for another.
+    pub(super) fn notice(&mut self, text: &str) {
+        self.end_line();
+        let mut text = visible(text).replace('\n', "\\n");
+        if let Some((end, _)) = text.char_indices().nth(LONGEST_NOTICE) {
+            text.truncate(end);
+            text.push('…');
+        }
+        let _ = if self.style.dim {
+            writeln!(self.err, "\x1b[2m{text}\x1b[0m")
+        } else {
+            writeln!(self.err, "{text}")
+        };
+    }
+
+    /// A question: like a notice, but the cursor stays behind it and it is not dimmed.
+    pub(super) fn question(&mut self, text: &str) {
+        self.end_line();
+        let _ = write!(self.err, "{}", visible(text)).and_then(|()| self.err.flush());
+    }
+
+    /// The edits, after the answer.
+    pub(super) fn diff(&mut self, diff: &str) {
+        if self.style.format == Format::Text && !diff.is_empty() {
+            self.end_line();
+            self.text(diff);
+            self.end_line();
+        }
+    }
+
+    fn show(&mut self, event: &Event) {
+        if !matches!(event, Event::Reasoning { .. }) {
+            self.show_reasoning();
+        }
+        match event {
+            Event::TurnStarted { .. } => {}
+            Event::StepStarted { .. } => {
+                self.end_line();
+                self.step_has_text = false;
+            }
+            Event::Text { text } => {
+                self.step_has_text |= !text.is_empty();
+                self.text(text);
+            }
+            Event::Reasoning { text } if self.style.detail == Detail::All => self.reasoning.push_str(text),
+            Event::Reasoning { .. } | Event::EditProposed { .. } => {}
+            Event::ToolStarted { name, target, arguments, .. } => {
+                let about = if self.style.detail == Detail::All { arguments } else { target };
+                let name = one_line(name, LONGEST_NAME);
+                self.notice(format!(" [tool] {name} {}", one_line(about, LONGEST_CALL)).trim_end());
+            }
+            Event::ToolEnded { name, output, is_error, .. } => {
+                let name = one_line(name, LONGEST_NAME);
+                match (is_error, self.style.detail) {
+                    (true, _) => {
+                        self.notice(&format!(" [tool] {name} failed: {}", one_line(output, LONGEST_CALL)));
+                    }
+                    (false, Detail::All) => {
+                        self.notice(&format!(" [tool] {name} -> {}", one_line(output, LONGEST_PREVIEW)));
+                    }
+                    (false, Detail::Names) => {}
+                }
+            }
+            Event::Usage { step, usage } => {
+                if self.style.detail == Detail::All {
+                    self.notice(&format!(" [step {step}] {}", tokens(usage)));
+                }
+            }
+            Event::Retrying { attempt, reason, wait } => {
+                let reason = one_line(reason, LONGEST_CALL);
+                // Some reasons end with a question to the user.
+                let link = if reason.ends_with('?') { " Trying" } else { "; trying" };
+                let seconds = wait.as_secs_f32();
+                self.notice(&format!("{reason}{link} again in {seconds:.1} s (attempt {attempt})"));
+            }
+            Event::TurnEnded { stop_reason, detail, answer, .. } => {
+                if !self.step_has_text && !answer.is_empty() {
+                    self.text(answer);
+                }
+                self.end_line();
+                match (stop_reason, detail, self.style.on_limit) {
+                    (StopReason::Limit(Limit::Steps), Some(detail), how) => {
+                        let mark = if how == OnLimit::Error { "error: " } else { "" };
+                        self.notice(&format!("{mark}{detail} ({MORE_STEPS})"));
+                    }
+                    (_, detail, _) => {
+                        if let Some(ending) = ending(*stop_reason, detail.as_deref()) {
+                            self.notice(&ending);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn show_reasoning(&mut self) {
+        if self.reasoning.trim().is_empty() {
+            return self.reasoning.clear();
+        }
+        let reasoning = std::mem::take(&mut self.reasoning);
+        self.notice(&format!(" [thinking] {}", one_line(&reasoning, LONGEST_CALL)));
+    }
+
+    fn text(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.line_is_open = !text.ends_with('\n');
+        if self.style.stdout_is_terminal {
+            self.write(&printable(text));
+        } else {
+            self.write(text);
+        }
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.line_is_open) {
+            self.write("\n");
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(error) if self.failure.is_none() && error.kind() != io::ErrorKind::BrokenPipe => {
+                self.failure = Some(error);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is said of an ending, beside the answer; `None` when the answer says it all.
+fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
+    let words = match stop_reason {
+        StopReason::Answer => return detail.map(str::to_owned),
+        StopReason::Limit(Limit::Steps) => "all steps are used",
+        StopReason::Limit(Limit::OutputTokens) => "the reply was cut at the server's token limit",
+        StopReason::Limit(Limit::Context) => "the thread no longer fits the model's window",
+        StopReason::Limit(Limit::RepeatedCall) => "the model asked for the same call again and again",
+        StopReason::Limit(Limit::ToolErrors) => "too many calls failed one after the other",
+        StopReason::Interrupted => "the reply was interrupted, and is not whole",
+        StopReason::Refused => "the model declined",
+        StopReason::Cancelled => "cancelled",
+        StopReason::ProviderError => "the model server failed",
+        StopReason::Empty => "the model ended without a word",
+    };
+    Some(match detail {
+        Some(detail) => format!("{stop_reason}: {detail}"),
+        None => format!("{stop_reason}: {words}"),
+    })
+}
+
+fn tokens(usage: &Usage) -> String {
+    format!(
+        "{} tokens in ({} cached), {} out ({} reasoning)",
+        usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens
+    )
+}
+
+/// A text on one line, at most `longest` characters of it.
+fn one_line(text: &str, longest: usize) -> String {
+    // Only as much as is shown is looked at: results may be long.
+    let mut line = String::new();
+    let mut count = 0;
+    for word in text.split_whitespace() {
+        for c in std::iter::once(' ').take(usize::from(count > 0)).chain(word.chars()) {
+            if count == longest {
+                line.push('…');
+                return line;
+            }
+            line.push(c);
+            count += 1;
+        }
+    }
+    line
+}
+
+/// A text whose control characters a terminal will not obey, nor those that change the order in which it is shown: a
+/// file that the model quotes could hide or fake lines. What joins the parts of a letter stays.
+fn printable(text: &str) -> String {
+    let stays = |c: char| match c {
+        '\n' | '\t' => true,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
+        _ => !c.is_control(),
+    };
+    text.chars().map(|c| if stays(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::protocol::ThreadId;
+
+    /// What both streams show, stderr's lines after `2>`.
+    fn check(style: Style, events: &[Event], stdout: Expect, stderr: Expect) {
+        let mut view = View::new(style, Vec::new(), Vec::new());
+        for event in events {
+            view.event(event);
+        }
+        stdout.assert_eq(&String::from_utf8(view.out).unwrap());
+        let lines: Vec<_> =
+            String::from_utf8(view.err).unwrap().lines().map(|line| format!("2>{line}\n")).collect();
+        stderr.assert_eq(&lines.concat());
+    }
+
+    fn step(step: u32) -> Event {
+        Event::StepStarted { step, max_steps: 50 }
+    }
+
+    fn text(text: &str) -> Event {
+        Event::Text { text: text.to_owned() }
+    }
+
+    fn started(arguments: &str) -> Event {
+        Event::ToolStarted {
+            call_id: "c1".to_owned(),
+            name: "read_file".to_owned(),
+            target: "src/main.rs".to_owned(),
+            arguments: arguments.to_owned(),
+        }
+    }
+
+    fn ended(output: &str, is_error: bool) -> Event {
+        Event::ToolEnded {
+            call_id: "c1".to_owned(),
+            name: "read_file".to_owned(),
+            output: output.to_owned(),
+            is_error,
+            duration: Duration::from_millis(3),
+        }
+    }
+
+    fn turn_ended(stop_reason: StopReason, detail: Option<&str>, answer: &str) -> Event {
+        Event::TurnEnded {
+            thread_id: ThreadId::from("t"),
+            stop_reason,
+            limit: stop_reason.limit(),
+            detail: detail.map(str::to_owned),
+            answer: answer.to_owned(),
+            steps: 1,
+            usage: Usage::default(),
+        }
+    }
+
+    fn all() -> Style {
+        Style { detail: Detail::All, ..Style::default() }
+    }
+
+    // SPEC C4, C5
+    #[test]
+    fn tools_are_shown_by_name_and_target() {
+        let events = [
+            step(1),
+            text("I lo"),
+            text("ok."),
+            started(r#"{"path":"src/main.rs"}"#),
+            ended("1 fn main() {}", false),
+            step(2),
+            text("It is empty."),
+            turn_ended(StopReason::Answer, None, "It is empty."),
+        ];
+        check(
+            Style::default(),
+            &events,
+            expect![[r#"
+                I look.
+                It is empty.
+            "#]],
+            expect![[r#"
+                2> [tool] read_file src/main.rs
+            "#]],
+        );
+        check(
+            all(),
+            &events,
+            expect![[r#"
+                I look.
+                It is empty.
+            "#]],
+            expect![[r#"
+                2> [tool] read_file {"path":"src/main.rs"}
+                2> [tool] read_file -> 1 fn main() {}
+            "#]],
+        );
+    }
+
+    // SPEC C4
+    #[test]
+    fn a_preview_is_one_line_of_a_hundred_characters_however_wide_they_are() {
+        check(
+            all(),
+            &[ended(&"é\n".repeat(200), false), ended(&"界".repeat(100), false)],
+            expect![""],
+            expect![[r#"
+                2> [tool] read_file -> é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é …
+                2> [tool] read_file -> 界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_call_that_failed_is_shown_with_its_reason() {
+        check(
+            Style::default(),
+            &[started("{"), ended("the arguments do not parse", true)],
+            expect![""],
+            expect![[r#"
+                2> [tool] read_file src/main.rs
+                2> [tool] read_file failed: the arguments do not parse
+            "#]],
+        );
+    }
+
+    #[test]
+    fn every_ending_but_an_answer_is_named_on_stderr() {
+        check(
+            Style::default(),
+            &[
+                text("Half an ans"),
+                turn_ended(StopReason::Interrupted, Some("the server hung up"), "Half an ans"),
+            ],
+            expect![[r#"
+                Half an ans
+            "#]],
+            expect![[r#"
+                2>interrupted: the server hung up
+            "#]],
+        );
+        check(
+            Style::default(),
+            &[turn_ended(StopReason::Limit(Limit::Steps), None, "")],
+            expect![""],
+            expect![[r#"
+                2>limit: all steps are used
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_turn_that_used_all_its_steps_ends_as_an_error_or_with_a_note_as_was_set() {
+        let events = [
+            text("I look."),
+            started("{}"),
+            turn_ended(StopReason::Limit(Limit::Steps), Some("stopped after 1 step"), "I look."),
+        ];
+        for (on_limit, mark) in [(OnLimit::Error, "error: "), (OnLimit::Message, "")] {
+            let style = Style { on_limit, ..Style::default() };
+            let mut view = View::new(style, Vec::new(), Vec::new());
+            events.iter().for_each(|event| view.event(event));
+            assert_eq!(
+                String::from_utf8(view.err).unwrap(),
+                format!(" [tool] read_file src/main.rs\n{mark}stopped after 1 step ({MORE_STEPS})\n")
+            );
+            assert_eq!(String::from_utf8(view.out).unwrap(), "I look.\n");
+        }
+    }
+
+    #[test]
+    fn a_question_in_a_reason_stays_one() {
+        let retrying = |reason: &str| Event::Retrying {
+            attempt: 2,
+            reason: reason.to_owned(),
+            wait: Duration::from_millis(1200),
+        };
+        check(
+            Style::default(),
+            &[retrying("nothing answers: is it running?"), retrying("busy")],
+            expect![""],
+            expect![[r#"
+                2>nothing answers: is it running? Trying again in 1.2 s (attempt 2)
+                2>busy; trying again in 1.2 s (attempt 2)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_answer_that_was_not_streamed_is_printed_at_the_end() {
+        check(
+            Style::default(),
+            &[text("Looking."), step(2), turn_ended(StopReason::Answer, None, "Stopped after 1 step.\n")],
+            expect![[r#"
+                Looking.
+                Stopped after 1 step.
+            "#]],
+            expect![""],
+        );
+    }
+
+    #[test]
+    fn reasoning_is_no_part_of_the_answer() {
+        let events = [
+            Event::Reasoning { text: "hm ".to_owned() },
+            Event::Reasoning { text: "so".to_owned() },
+            text("4"),
+        ];
+        check(Style::default(), &events, expect!["4"], expect![""]);
+        check(
+            all(),
+            &events,
+            expect!["4"],
+            expect![[r#"
+                2> [thinking] hm so
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_terminal_is_not_moved_by_what_a_model_says() {
+        let style = Style { stdout_is_terminal: true, ..Style::default() };
+        check(style, &[text("a\x1b[2Jb\tc\r\n")], expect![["a�[2Jb\tc�\n"]], expect![""]);
+        check(Style::default(), &[text("a\x1b[2Jb")], expect![["a\x1b[2Jb"]], expect![""]);
+        check(
+            style,
+            &[text("if a \u{202e}\u{2066}// {\u{200d}")],
+            expect![["if a ��// {\u{200d}"]],
+            expect![""],
+        );
+    }
+
+    #[test]
+    fn what_a_model_or_a_server_says_is_one_line_about_the_turn() {
+        let forged = "list_files\n1 file written\r\nwarning: \u{202e}x";
+        let mut ended = ended("1\n1 file written", true);
+        if let Event::ToolEnded { name, .. } = &mut ended {
+            *name = forged.to_owned();
+        }
+        let started = Event::ToolStarted {
+            call_id: "c1".to_owned(),
+            name: forged.repeat(9),
+            target: forged.to_owned(),
+            arguments: "{}".to_owned(),
+        };
+        check(
+            Style::default(),
+            &[started, ended, turn_ended(StopReason::ProviderError, Some("500\n1 file written"), "")],
+            expect![""],
+            expect![[r#"
+                2> [tool] list_files 1 file written warning: \u{202e}xlist_files 1 file written warning: \u{202e}xlist_files 1 file written … list_files 1 file written warning: \u{202e}x
+                2> [tool] list_files 1 file written warning: \u{202e}x failed: 1 1 file written
+                2>provider_error: 500\n1 file written
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_line_about_the_turn_has_an_end() {
+        let mut view = View::new(Style::default(), Vec::new(), Vec::new());
+        view.notice(&"é".repeat(LONGEST_NOTICE + 1));
+        let line = String::from_utf8(view.err).unwrap();
+        assert_eq!(line, format!("{}…\n", "é".repeat(LONGEST_NOTICE)));
+    }
+
+    // SPEC C1
+    #[test]
+    fn as_json_each_event_is_one_line_and_stderr_is_quiet() {
+        let style = Style { format: Format::Json, ..Style::default() };
+        check(
+            style,
+            &[text("a\nb"), started("{}"), turn_ended(StopReason::Limit(Limit::Steps), None, "")],
+            expect![[r#"
+                {"type":"text","text":"a\nb"}
+                {"type":"tool_started","call_id":"c1","name":"read_file","target":"src/main.rs","arguments":"{}"}
+                {"type":"turn_ended","thread_id":"t","stop_reason":"limit","limit":"steps","answer":"","steps":1,"input_tokens":0,"cached_tokens":0,"output_tokens":0,"reasoning_tokens":0}
+            "#]],
+            expect![""],
+        );
+    }
+
+    /// A pipe whose reader is gone.
+    struct Gone;
+
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_is_no_error() {
+        let mut view = View::new(Style::default(), Gone, Vec::new());
+        view.event(&text("a"));
+        view.notice("still here");
+        assert!(view.take_failure().is_none());
+        assert_eq!(String::from_utf8(view.err).unwrap(), "still here\n");
+    }
+}

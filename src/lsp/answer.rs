@@ -1,0 +1,312 @@
+//! The answer on its way to the user: one line as a message, and the whole as a document for those who want it.
+
+use std::{sync::Arc, time::Duration};
+
+use dashmap::DashMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tower_lsp::jsonrpc::{Error, Result};
+
+use super::{
+    editor::{MAX_MESSAGE, one_line},
+    lifecycle::VIRTUAL_SCHEME,
+    lsp_types::MessageType,
+    session::Session,
+};
+use crate::{
+    agent::TurnResult,
+    config::{Settings, ShowAnswer},
+    protocol::{Limit, StopReason},
+    workspace::{answer_file, paths},
+};
+
+/// Documents that stay readable under their `askls:` URI.
+const MAX_DOCUMENTS: u64 = 50;
+
+/// How long `Open answer` stays a live button: a coffee break.
+const OFFER_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// How long the client may take to open a document.
+const SHOW_LIMIT: Duration = Duration::from_secs(30);
+
+pub(super) const OPEN: &str = "Open answer";
+
+/// The end of its name where it becomes a file.
+const ANSWER_FILE: &str = "answer.md";
+
+/// Texts that the client reads by `workspace/textDocumentContent`, by the number in their URI.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    documents: DashMap<u64, (String, Arc<str>)>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ContentParams {
+    uri: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ContentResult {
+    text: Arc<str>,
+}
+
+impl Answers {
+    /// `workspace/textDocumentContent`.
+    pub(super) fn content(&self, params: &ContentParams) -> Result<ContentResult> {
+        let document = self.documents.iter().find(|document| document.0 == params.uri);
+        match document {
+            Some(document) => Ok(ContentResult { text: Arc::clone(&document.1) }),
+            None => Err(Error::invalid_params(format!("there is no document {} any more", params.uri))),
+        }
+    }
+
+    fn add(&self, number: u64, name: &str, text: &str) -> String {
+        let uri = format!("{VIRTUAL_SCHEME}:/{number}/{name}");
+        self.documents.insert(number, (uri.clone(), text.into()));
+        while self.documents.len() as u64 > MAX_DOCUMENTS {
+            let Some(oldest) = self.documents.iter().map(|document| *document.key()).min() else { break };
+            self.documents.remove(&oldest);
+        }
+        uri
+    }
+}
+
+/// What the user is told at the end of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Announcement {
+    pub(super) kind: MessageType,
+    pub(super) line: String,
+    /// The whole answer, when the line is not all of it.
+    pub(super) document: Option<String>,
+}
+
+impl Announcement {
+    /// `None` when the settings, or the user who cancelled the turn, want to hear nothing.
+    pub(super) fn of(settings: &Settings, result: &TurnResult) -> Option<Self> {
+        if settings.show_answer() == ShowAnswer::None || result.stop_reason == StopReason::Cancelled {
+            return None;
+        }
+        let line = message(result);
+        let kind = match result.stop_reason {
+            StopReason::Answer => MessageType::INFO,
+            StopReason::ProviderError => MessageType::ERROR,
+            _ => MessageType::WARNING,
+        };
+        let has_more = result.answer.trim() != line && !result.answer.trim().is_empty();
+        Some(Self { kind, line, document: has_more.then(|| document(result)) })
+    }
+}
+
+impl Session {
+    /// Shows how a turn ended. Waits for nothing that the user does.
+    pub(super) async fn present(self: &Arc<Self>, settings: &Settings, announcement: Announcement) {
+        let Announcement { kind, line, document } = self.with_place(settings, announcement).await;
+        let Some(document) = document else {
+            // Short already, but for the place of the whole answer, which must not be cut.
+            self.editor.notify("window/showMessage", json!({ "type": kind, "message": line })).await;
+            return;
+        };
+        let (session, settings) = (Arc::clone(self), settings.clone());
+        self.spawn(async move {
+            let is_wanted = settings.show_answer() == ShowAnswer::Document
+                || matches!(session.editor.choose(kind, &line, &[OPEN], OFFER_LIMIT).await, Ok(Some(_open)));
+            if is_wanted {
+                session.open_answer(&settings, &document).await;
+            }
+        });
+    }
+
+    /// For an editor that opens no documents: the whole answer is written to a file, and the line says where.
+    pub(super) async fn with_place(&self, settings: &Settings, announcement: Announcement) -> Announcement {
+        let Announcement { kind, line, document } = announcement;
+        let document = match document {
+            Some(document) if !self.client().show_document => document,
+            document => return Announcement { kind, line, document },
+        };
+        let line = match self.write_document(settings, ANSWER_FILE, document).await {
+            Some(path) => {
+                let place = format!(" (whole answer: {path})");
+                one_line(&line, MAX_MESSAGE.saturating_sub(place.chars().count())) + &place
+            }
+            None => line,
+        };
+        Announcement { kind, line, document: None }
+    }
+
+    pub(super) async fn open_answer(&self, settings: &Settings, document: &str) -> bool {
+        self.open_document(settings, ANSWER_FILE, document).await
+    }
+
+    /// Opens a text in the editor; `false` when the editor does not.
+    pub(super) async fn open_document(&self, settings: &Settings, name: &str, text: &str) -> bool {
+        match self.make_document(settings, name, text).await {
+            Some(uri) => self.show_document(&uri).await,
+            None => false,
+        }
+    }
+
+    /// The URI under which the editor can open a text; `None` for an editor that opens none for a server.
+    pub(super) async fn make_document(&self, settings: &Settings, name: &str, text: &str) -> Option<String> {
+        if !self.client().show_document {
+            return None;
+        }
+        if self.client().text_document_content {
+            return Some(self.answers.add(self.next_number(), name, text));
+        }
+        let path = self.write_document(settings, name, text.to_owned()).await?;
+        Some(paths::to_uri(path.as_ref()))
+    }
+
+    pub(super) async fn show_document(&self, uri: &str) -> bool {
+        let params = json!({ "uri": uri, "takeFocus": true });
+        match self.editor.request("window/showDocument", params, SHOW_LIMIT).await {
+            Ok(shown) if shown.get("success").and_then(Value::as_bool) == Some(true) => true,
+            Ok(_) => {
+                self.editor
+                    .show_message(MessageType::WARNING, &format!("the editor did not open {uri}"))
+                    .await;
+                false
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a document was not opened");
+                false
+            }
+        }
+    }
+
+    /// Writes a text to the cache folder and returns its path.
+    async fn write_document(&self, settings: &Settings, name: &str, text: String) -> Option<String> {
+        let folder = settings.cache_folder()?.join("answers");
+        let name = name.to_owned();
+        let written = tokio::task::spawn_blocking(move || answer_file::write(&folder, &name, &text)).await;
+        match written {
+            Ok(Ok(path)) => Some(path.display().to_string()),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "an answer cannot be written");
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, "an answer was not written");
+                None
+            }
+        }
+    }
+}
+
+/// How a turn ended in a few words, as for the end of its progress.
+pub(super) fn ending(result: &TurnResult) -> String {
+    match result.stop_reason {
+        StopReason::Answer => "answered".to_owned(),
+        StopReason::Limit(limit) => match limit {
+            Limit::Steps => format!("stopped after {} steps", result.steps),
+            Limit::OutputTokens => "stopped: the reply was cut at its longest".to_owned(),
+            Limit::Context => "stopped: the thread is too long for the model".to_owned(),
+            Limit::RepeatedCall => "stopped: the same call again and again".to_owned(),
+            Limit::ToolErrors => "stopped: too many calls failed".to_owned(),
+        },
+        StopReason::Interrupted => "interrupted before the answer was whole".to_owned(),
+        StopReason::Refused => "the model declined".to_owned(),
+        StopReason::Cancelled => "cancelled".to_owned(),
+        StopReason::ProviderError => "the model server failed".to_owned(),
+        StopReason::Empty => "the model said nothing".to_owned(),
+    }
+}
+
+/// The one line that the user sees first.
+fn message(result: &TurnResult) -> String {
+    let text = match result.stop_reason {
+        StopReason::Answer => first_paragraph(&result.answer).to_owned(),
+        _ => match &result.detail {
+            Some(detail) => format!("Agent: {}. {detail}", ending(result)),
+            None => format!("Agent: {}", ending(result)),
+        },
+    };
+    one_line(&text, MAX_MESSAGE)
+}
+
+/// The whole answer; a partial one says so at its top.
+fn document(result: &TurnResult) -> String {
+    let answer = result.answer.trim_end();
+    match (result.stop_reason, &result.detail) {
+        (StopReason::Answer, None) => format!("{answer}\n"),
+        (StopReason::Answer, Some(detail)) => format!("{answer}\n\n> {detail}\n"),
+        (_, Some(detail)) => format!("> **{}**. {detail}\n\n{answer}\n", ending(result)),
+        (_, None) => format!("> **{}**\n\n{answer}\n", ending(result)),
+    }
+}
+
+/// The text up to its first empty line, without the marks of a heading.
+fn first_paragraph(text: &str) -> &str {
+    let text = text.trim();
+    let end = text.find("\n\n").or_else(|| text.find("\r\n\r\n")).unwrap_or(text.len());
+    text.get(..end).unwrap_or(text).trim_start_matches('#').trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::protocol::Usage;
+
+    fn result(stop_reason: StopReason, answer: &str, detail: Option<&str>) -> TurnResult {
+        TurnResult {
+            answer: answer.to_owned(),
+            stop_reason,
+            detail: detail.map(str::to_owned),
+            steps: 3,
+            usage: Usage::default(),
+        }
+    }
+
+    fn check(result: &TurnResult, expect: Expect) {
+        expect.assert_eq(&format!("{}\n---\n{}", message(result), document(result)));
+    }
+
+    #[test]
+    fn the_message_is_the_first_paragraph() {
+        check(
+            &result(StopReason::Answer, "## It reads\nthe file.\n\nThen more.\n", None),
+            expect![[r#"
+                It reads the file.
+                ---
+                ## It reads
+                the file.
+
+                Then more.
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_ending_that_is_no_answer_says_so_first() {
+        let limit = StopReason::Limit(Limit::Steps);
+        check(
+            &result(limit, "So far.", Some("raise max_steps")),
+            expect![[r#"
+                Agent: stopped after 3 steps. raise max_steps
+                ---
+                > **stopped after 3 steps**. raise max_steps
+
+                So far.
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_message_is_never_long() {
+        let long = "word ".repeat(1000);
+        assert_eq!(message(&result(StopReason::Answer, &long, None)).chars().count(), MAX_MESSAGE);
+    }
+
+    #[test]
+    fn old_documents_are_forgotten() {
+        let answers = Answers::default();
+        let first = answers.add(1, "answer.md", "one");
+        assert_eq!(&*answers.content(&ContentParams { uri: first.clone() }).unwrap().text, "one");
+        for number in 2..=MAX_DOCUMENTS + 1 {
+            answers.add(number, "answer.md", "another");
+        }
+        assert!(answers.content(&ContentParams { uri: first }).is_err());
+    }
+}

@@ -1,0 +1,334 @@
+//! The commands that an editor runs: parsed whole into [`Command`] before anything happens.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tower_lsp::jsonrpc::{Error, Result};
+
+use super::{
+    lsp_types::{ExecuteCommandParams, MessageType},
+    session::Session,
+    transport, turn,
+};
+use crate::{agent::Mode, protocol::ThreadId, tools::output::visible, workspace::position};
+
+/// Registered with the editor. VS Code makes each of them a command of its own by this name.
+pub(super) const NAMES: [&str; 7] = [ASK, STOP, ACCEPT_EDITS, REJECT_EDITS, SHOW_EDITS, NEW_THREAD, STATUS];
+
+pub(super) const ASK: &str = "askls.ask";
+pub(super) const ACCEPT_EDITS: &str = "askls.acceptEdits";
+pub(super) const REJECT_EDITS: &str = "askls.rejectEdits";
+const STOP: &str = "askls.stop";
+const SHOW_EDITS: &str = "askls.showEdits";
+const NEW_THREAD: &str = "askls.newThread";
+const STATUS: &str = "askls.status";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Command {
+    Ask(AskParams),
+    Stop(ThreadParams),
+    AcceptEdits(AcceptParams),
+    RejectEdits(EditParams),
+    ShowEdits(ThreadParams),
+    NewThread,
+    Status,
+}
+
+/// The arguments of `askls.ask`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct AskParams {
+    pub(super) prompt: String,
+    /// The document that the question is about, and the selection in it.
+    pub(super) uri: Option<String>,
+    pub(super) range: Option<Range>,
+    /// Absent: a new thread.
+    pub(super) thread_id: Option<ThreadId>,
+    /// Absent: the model of the settings.
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) mode: Mode,
+    /// Problems at the place, one a line; our own code actions fill it in.
+    #[serde(default)]
+    pub(super) diagnostics: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ThreadParams {
+    thread_id: Option<ThreadId>,
+}
+
+/// Which proposed edits are meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct EditParams {
+    /// Absent: the newest proposal.
+    pub(super) thread_id: Option<ThreadId>,
+    /// Absent: all its files.
+    pub(super) uri: Option<String>,
+}
+
+/// The arguments of `askls.acceptEdits`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AcceptParams {
+    /// As in [`EditParams`].
+    thread_id: Option<ThreadId>,
+    uri: Option<String>,
+    /// Whether the user is shown why edits did not come about. Our own code actions say so: an editor that runs the
+    /// command of an action shows nobody its result.
+    #[serde(default)]
+    report: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoParams {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Range {
+    start: Position,
+    end: Position,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+struct Position {
+    line: u32,
+    character: u32,
+}
+
+impl From<Range> for position::Range {
+    fn from(range: Range) -> Self {
+        let position =
+            |position: Position| position::Position { line: position.line, character: position.character };
+        Self { start: position(range.start), end: position(range.end) }
+    }
+}
+
+pub(super) async fn execute(session: &Arc<Session>, params: ExecuteCommandParams) -> Result<Value> {
+    let token = params.work_done_progress_params.work_done_token;
+    let cancelled = transport::request_cancelled();
+    let command = match parse(&params.command, params.arguments)? {
+        Command::Ask(ask) => return turn::ask(session, ask, token, cancelled).await,
+        command => command,
+    };
+    tokio::select! {
+        result = run(session, command) => result,
+        () = cancelled.cancelled() => Err(Error::request_cancelled()),
+    }
+}
+
+async fn run(session: &Arc<Session>, command: Command) -> Result<Value> {
+    match command {
+        Command::Ask(ask) => turn::ask(session, ask, None, transport::request_cancelled()).await,
+        Command::Stop(ThreadParams { thread_id }) => {
+            let stopped =
+                session.stop_turns(|turn| thread_id.as_ref().is_none_or(|id| *id == turn.thread_id));
+            Ok(json!({ "stopped": stopped }))
+        }
+        Command::AcceptEdits(AcceptParams { thread_id, uri, report }) => {
+            let accepted = session.accept_edits(&EditParams { thread_id, uri }).await;
+            if let Some(reason) = accepted.reason().filter(|_| report) {
+                session.editor.show_message(MessageType::WARNING, &format!("Agent edits: {reason}")).await;
+            }
+            Ok(accepted.to_json())
+        }
+        Command::RejectEdits(params) => {
+            let files = session.reject_edits(&params);
+            Ok(json!({ "rejected": files.len(), "files": files }))
+        }
+        Command::ShowEdits(ThreadParams { thread_id }) => session.show_edits(thread_id).await,
+        Command::NewThread => Ok(json!({ "threadId": session.new_thread() })),
+        Command::Status => Ok(status(session).await),
+    }
+}
+
+/// Which model answers and why, and what goes on. May ask local servers whether they are there.
+async fn status(session: &Arc<Session>) -> Value {
+    let settings = session.settings().await;
+    let warnings = session.settings.warnings();
+    let (running, proposals) = (session.turn_count(), session.offers.len());
+    let mut status = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "running": running,
+        "proposals": proposals,
+        "warnings": warnings,
+    });
+    let mut text = match session.choose_model(&settings, None).await {
+        Ok(chosen) => {
+            let info = chosen.client.info();
+            status["model"] = json!(info.name);
+            status["why"] = json!(chosen.why);
+            if let Some(wire) = info.wire {
+                status["wire"] = json!(wire);
+            }
+            if let Some(server) = &info.server {
+                status["server"] = json!(server);
+            }
+            format!("askls {}: {info}. {}", env!("CARGO_PKG_VERSION"), chosen.why)
+        }
+        Err(error) => {
+            status["model"] = Value::Null;
+            status["why"] = json!(error.to_string());
+            format!("askls {}: no model. {error}", env!("CARGO_PKG_VERSION"))
+        }
+    };
+    text.push_str(&format!("\nrunning turns: {running}\nproposed edits: {proposals}"));
+    for warning in &warnings {
+        text.push_str("\nwarning: ");
+        text.push_str(warning);
+    }
+    status["text"] = json!(visible(&text));
+    status
+}
+
+fn parse(name: &str, arguments: Vec<Value>) -> Result<Command> {
+    if arguments.len() > 1 {
+        return Err(Error::invalid_params(format!("arguments[1]: {name} takes one argument, an object")));
+    }
+    let argument = arguments.into_iter().next().unwrap_or_default();
+    match name {
+        ASK => parse_ask(argument).map(Command::Ask),
+        STOP => parse_argument(argument).map(Command::Stop),
+        ACCEPT_EDITS => parse_argument(argument).map(Command::AcceptEdits),
+        REJECT_EDITS => parse_argument(argument).map(Command::RejectEdits),
+        SHOW_EDITS => parse_argument(argument).map(Command::ShowEdits),
+        NEW_THREAD => parse_argument(argument).map(|NoParams {}| Command::NewThread),
+        STATUS => parse_argument(argument).map(|NoParams {}| Command::Status),
+        _ => {
+            let known = NAMES.join(", ");
+            Err(Error::invalid_params(format!(
+                "command: there is no command {name}; the commands are {known}"
+            )))
+        }
+    }
+}
+
+/// The prompt alone may stand for the object, for editors whose users type arguments by hand.
+fn parse_ask(argument: Value) -> Result<AskParams> {
+    let argument = match argument {
+        Value::String(prompt) => json!({ "prompt": prompt }),
+        argument => argument,
+    };
+    let ask: AskParams = parse_argument(argument)?;
+    if ask.prompt.trim().is_empty() {
+        return Err(Error::invalid_params("arguments[0].prompt: must not be empty"));
+    }
+    if ask.range.is_some() && ask.uri.is_none() {
+        return Err(Error::invalid_params("arguments[0].uri: must be there when range is"));
+    }
+    Ok(ask)
+}
+
+/// No argument, or `null`, is an object without members.
+fn parse_argument<T: DeserializeOwned>(argument: Value) -> Result<T> {
+    let argument = match argument {
+        Value::Null => json!({}),
+        Value::Object(_) => argument,
+        _ => return Err(Error::invalid_params("arguments[0]: must be an object")),
+    };
+    serde_path_to_error::deserialize(argument).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { String::new() } else { format!(".{path}") };
+        Error::invalid_params(format!("arguments[0]{path}: {}", error.inner()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(name: &str, arguments: Value, expect: Expect) {
+        let arguments = serde_json::from_value(arguments).unwrap();
+        match parse(name, arguments) {
+            Ok(command) => expect.assert_eq(&format!("{command:?}")),
+            Err(error) => expect.assert_eq(&format!("{}: {}", error.code, error.message)),
+        }
+    }
+
+    #[test]
+    fn an_ask_needs_only_its_prompt() {
+        check(
+            "askls.ask",
+            json!([{ "prompt": "why?" }]),
+            expect![[
+                r#"Ask(AskParams { prompt: "why?", uri: None, range: None, thread_id: None, model: None, mode: Ask, diagnostics: [] })"#
+            ]],
+        );
+        check(
+            "askls.ask",
+            json!(["why?"]),
+            expect![[
+                r#"Ask(AskParams { prompt: "why?", uri: None, range: None, thread_id: None, model: None, mode: Ask, diagnostics: [] })"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn a_wrong_argument_is_named_by_its_path() {
+        let range =
+            json!({ "start": { "line": "one", "character": 0 }, "end": { "line": 1, "character": 0 } });
+        check(
+            "askls.ask",
+            json!([{ "prompt": "why?", "uri": "file:///a", "range": range }]),
+            expect![[r#"-32602: arguments[0].range.start.line: invalid type: string "one", expected u32"#]],
+        );
+        check(
+            "askls.ask",
+            json!([{ "prompt": 1 }]),
+            expect![[r#"-32602: arguments[0].prompt: invalid type: integer `1`, expected a string"#]],
+        );
+        check(
+            "askls.ask",
+            json!([{ "prompt": " " }]),
+            expect![[r#"-32602: arguments[0].prompt: must not be empty"#]],
+        );
+        check("askls.ask", json!([]), expect![[r#"-32602: arguments[0]: missing field `prompt`"#]]);
+        check(
+            "askls.ask",
+            json!([{ "prompt": "why?", "mode": "guess" }]),
+            expect![
+                "-32602: arguments[0].mode: unknown variant `guess`, expected one of `ask`, `edit`, `plan`"
+            ],
+        );
+        check(
+            "askls.ask",
+            json!([{ "prompt": "why?", "promt": "" }]),
+            expect![
+                "-32602: arguments[0].promt: unknown field `promt`, expected one of `prompt`, `uri`, `range`, `threadId`, `model`, `mode`, `diagnostics`"
+            ],
+        );
+        check("askls.stop", json!([[]]), expect!["-32602: arguments[0]: must be an object"]);
+        check(
+            "askls.status",
+            json!([{}, {}]),
+            expect!["-32602: arguments[1]: askls.status takes one argument, an object"],
+        );
+    }
+
+    #[test]
+    fn commands_without_needs_take_nothing() {
+        check("askls.stop", json!([]), expect!["Stop(ThreadParams { thread_id: None })"]);
+        check("askls.newThread", json!([null]), expect!["NewThread"]);
+        check(
+            "askls.acceptEdits",
+            json!([{}]),
+            expect!["AcceptEdits(AcceptParams { thread_id: None, uri: None, report: false })"],
+        );
+    }
+
+    #[test]
+    fn an_unknown_command_is_refused_with_the_known_ones() {
+        check(
+            "askls.sing",
+            json!([]),
+            expect![
+                "-32602: command: there is no command askls.sing; the commands are askls.ask, askls.stop, askls.acceptEdits, askls.rejectEdits, askls.showEdits, askls.newThread, askls.status"
+            ],
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! The editor as the server sees it: notifications, and requests that are never waited for without a limit.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+use dashmap::DashMap;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tower_lsp::jsonrpc::Id;
+
+use super::{
+    lsp_types::MessageType,
+    transport::{self, Outbox},
+};
+
+/// Longest text of a message: editors show one line and cut it at about 1,000 characters at most.
+pub(super) const MAX_MESSAGE: usize = 300;
+
+/// Why a request to the client has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum RequestError {
+    #[error("the editor did not answer within {} s", .0.as_secs())]
+    TimedOut(Duration),
+    #[error("the editor refused: {0}")]
+    Refused(String),
+    #[error("the connection to the editor is closing")]
+    Closed,
+}
+
+#[derive(Debug)]
+pub(super) struct Editor {
+    outbox: Outbox,
+    next_id: AtomicI64,
+    waiting: DashMap<i64, oneshot::Sender<Result<Value, Value>>>,
+}
+
+impl Editor {
+    pub(super) fn new(outbox: Outbox) -> Self {
+        Self { outbox, next_id: AtomicI64::new(1), waiting: DashMap::new() }
+    }
+
+    pub(super) async fn notify(&self, method: &str, params: impl Serialize) {
+        match serde_json::to_value(params) {
+            Ok(params) => self.outbox.send(&transport::notification(method, &params)).await,
+            Err(error) => tracing::error!(method, %error, "a notification cannot be written as JSON"),
+        }
+    }
+
+    /// Sends a request and waits for its result. An answer that comes after the time limit, or after the future was
+    /// dropped, is ignored. The client is not told: of all that were tried none withdraws a question, and one warns its
+    /// user of the unknown notification.
+    pub(super) async fn request(
+        &self,
+        method: &str,
+        params: impl Serialize,
+        limit: Duration,
+    ) -> Result<Value, RequestError> {
+        let params =
+            serde_json::to_value(params).map_err(|error| RequestError::Refused(error.to_string()))?;
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        self.waiting.insert(id, answer);
+        let _forget = Forget { editor: self, id };
+        self.outbox.send(&transport::request(id, method, &params)).await;
+        match tokio::time::timeout(limit, answered).await {
+            Ok(Ok(Ok(result))) => Ok(result),
+            Ok(Ok(Err(error))) => Err(RequestError::Refused(error_text(&error))),
+            Ok(Err(_closed)) => Err(RequestError::Closed),
+            Err(_elapsed) => Err(RequestError::TimedOut(limit)),
+        }
+    }
+
+    /// A response came from the client.
+    pub(super) fn answered(&self, id: &Id, result: Result<Value, Value>) {
+        let waiting = match id {
+            Id::Number(id) => self.waiting.remove(id),
+            _ => None,
+        };
+        match waiting {
+            // The one who asked may have given up just now.
+            Some((_, answer)) => drop(answer.send(result)),
+            None => tracing::debug!(%id, "an answer to no question, or too late"),
+        }
+    }
+
+    /// Shows one line to the user; longer texts are cut.
+    pub(super) async fn show_message(&self, kind: MessageType, text: &str) {
+        self.notify("window/showMessage", json!({ "type": kind, "message": one_line(text, MAX_MESSAGE) }))
+            .await;
+    }
+
+    /// For the editor's log of this server.
+    pub(super) async fn log_message(&self, kind: MessageType, text: &str) {
+        self.notify("window/logMessage", json!({ "type": kind, "message": text })).await;
+    }
+
+    /// Asks the user to choose one of `actions`; `None` when they close the question without choosing.
+    pub(super) async fn choose(
+        &self,
+        kind: MessageType,
+        text: &str,
+        actions: &[&str],
+        limit: Duration,
+    ) -> Result<Option<String>, RequestError> {
+        let actions: Vec<_> = actions.iter().map(|title| json!({ "title": title })).collect();
+        let params = json!({ "type": kind, "message": text, "actions": actions });
+        let choice = self.request("window/showMessageRequest", params, limit).await?;
+        Ok(choice.get("title").and_then(Value::as_str).map(str::to_owned))
+    }
+}
+
+/// Forgets a request that nobody waits for any more.
+struct Forget<'a> {
+    editor: &'a Editor,
+    id: i64,
+}
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        self.editor.waiting.remove(&self.id);
+    }
+}
+
+fn error_text(error: &Value) -> String {
+    error.get("message").and_then(Value::as_str).unwrap_or("without a reason").to_owned()
+}
+
+/// The text as one line of at most `limit` characters, with `…` where it was cut. Nothing in it rings, moves a cursor
+/// or turns the direction of writing.
+pub(super) fn one_line(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        if length > 0 {
+            line.push(' ');
+            length += 1;
+        }
+        for character in word.chars().flat_map(shown) {
+            if length + 1 > limit {
+                line.pop();
+                line.push('…');
+                return line;
+            }
+            line.push(character);
+            length += 1;
+        }
+    }
+    line
+}
+
+/// The character, or its escape. What joins characters stays, unlike in [`visible`]: an answer has emoji and scripts
+/// that need it, and is nothing that a user allows.
+///
+/// [`visible`]: crate::tools::output::visible
+fn shown(character: char) -> impl Iterator<Item = char> {
+    let turns = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    let is_escaped = turns || character.is_control();
+    let (escape, itself) = match is_escaped {
+        true => (Some(character.escape_unicode()), None),
+        false => (None, Some(character)),
+    };
+    escape.into_iter().flatten().chain(itself)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(one_line("  one\n\n two\tthree ", 40), "one two three");
+    }
+
+    #[test]
+    fn nothing_in_a_message_reaches_a_terminal_or_turns_the_text() {
+        assert_eq!(one_line("a\u{1b}[31m \u{202e}txt", 40), r"a\u{1b}[31m \u{202e}txt");
+        assert_eq!(one_line("👩\u{200d}💻 ❤\u{fe0f}", 40), "👩\u{200d}💻 ❤\u{fe0f}");
+        assert_eq!(one_line("\u{1b}\u{1b}", 7), r"\u{1b}…");
+    }
+
+    #[test]
+    fn a_long_message_is_cut_at_its_limit() {
+        assert_eq!(one_line("größer", 6), "größer");
+        assert_eq!(one_line("größere", 6), "größe…");
+        assert_eq!(one_line("one two", 4), "one…");
+    }
+}

@@ -1,0 +1,412 @@
+//! Shows a turn as work-done progress: one begin, some reports, one end.
+//!
+//! Events only change what the next report would say; a task of its own sends the reports, so that a slow client
+//! never slows the turn.
+
+use std::{
+    fmt::Write as _,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use tokio::{
+    sync::{Notify, oneshot},
+    task::JoinHandle,
+};
+
+use super::{
+    editor::{Editor, RequestError, one_line},
+    lsp_types::ProgressToken,
+};
+use crate::{
+    agent::EventSink,
+    protocol::{Event, Usage},
+};
+
+/// At most four reports a second, with some room for the clock of who counts.
+const MIN_INTERVAL: Duration = Duration::from_millis(260);
+
+/// How long the client may take to accept a progress token; after that the turn goes on without progress.
+const CREATE_LIMIT: Duration = Duration::from_secs(3);
+
+/// How long a turn that has ended waits for the client to accept its token, so that a begin and an end can be shown.
+const CREATE_LIMIT_AT_END: Duration = Duration::from_millis(300);
+
+/// Longest report: about what a status bar shows.
+const MAX_REPORT: usize = 200;
+
+/// Longest target of a call in a report.
+const MAX_TARGET: usize = 80;
+
+/// From so many seconds on a report says how long the same thing has been going on.
+const SHOW_SECONDS_FROM: u64 = 1;
+
+/// Under which token the client sees the progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// The client gave it with its request.
+    Given(ProgressToken),
+    /// Ours; the client must accept it first.
+    Created(ProgressToken),
+}
+
+/// Watches one turn.
+pub(super) struct Observer {
+    state: Arc<State>,
+    end: Option<oneshot::Sender<String>>,
+    reporter: Option<JoinHandle<()>>,
+}
+
+/// Where events of a turn go.
+#[derive(Debug)]
+pub(super) struct State {
+    line: Mutex<Line>,
+    changed: Notify,
+}
+
+impl Observer {
+    /// Without a token nothing is shown.
+    pub(super) fn start(editor: Arc<Editor>, token: Option<Token>) -> Self {
+        let state = Arc::new(State { line: Mutex::new(Line::new(Instant::now())), changed: Notify::new() });
+        let Some(token) = token else {
+            return Self { state, end: None, reporter: None };
+        };
+        let (end, ended) = oneshot::channel();
+        let reporter = tokio::spawn(report(editor, token, Arc::clone(&state), ended));
+        Self { state, end: Some(end), reporter: Some(reporter) }
+    }
+
+    pub(super) fn events(&self) -> Arc<State> {
+        Arc::clone(&self.state)
+    }
+
+    /// The turn got its place.
+    pub(super) fn started(&self) {
+        self.state.update(|line, now| line.turn_to(Activity::Thinking, now));
+    }
+
+    /// Sends the end, and returns when it is on its way. Dropping the observer instead ends the progress too.
+    pub(super) async fn finish(mut self, message: String) {
+        if let Some(end) = self.end.take() {
+            // An error means that the client never accepted the token.
+            let _ = end.send(message);
+        }
+        if let Some(reporter) = self.reporter.take() {
+            let _ = reporter.await;
+        }
+    }
+}
+
+impl EventSink for State {
+    fn emit(&self, event: &Event) {
+        self.update(|line, now| line.take_in(event, now));
+    }
+}
+
+impl State {
+    fn update(&self, change: impl FnOnce(&mut Line, Instant)) {
+        change(&mut self.line(), Instant::now());
+        self.changed.notify_one();
+    }
+
+    /// A line is whole after every statement that changes it, so a panic elsewhere does not spoil it.
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn report(editor: Arc<Editor>, token: Token, state: Arc<State>, mut ended: oneshot::Receiver<String>) {
+    let mut early_end = None;
+    let token = match token {
+        Token::Given(token) => token,
+        Token::Created(token) => {
+            let create =
+                editor.request("window/workDoneProgress/create", json!({ "token": token }), CREATE_LIMIT);
+            tokio::pin!(create);
+            let created = tokio::select! {
+                created = &mut create => created,
+                message = &mut ended => {
+                    early_end = Some(message);
+                    let late = RequestError::TimedOut(CREATE_LIMIT_AT_END);
+                    tokio::time::timeout(CREATE_LIMIT_AT_END, create).await.unwrap_or(Err(late))
+                }
+            };
+            if let Err(error) = created {
+                tracing::info!(%error, "no progress is shown");
+                return;
+            }
+            token
+        }
+    };
+    let send = async |value| editor.notify("$/progress", json!({ "token": token, "value": value })).await;
+    let mut last = "starting".to_owned();
+    send(json!({ "kind": "begin", "title": "Ask agent", "message": last, "cancellable": true })).await;
+    let mut pacer = Pacer::default();
+    let message = loop {
+        if let Some(message) = early_end.take() {
+            break message;
+        }
+        let now = Instant::now();
+        let (text, next_second) = {
+            let line = state.line();
+            (line.text(now), line.next_second(now))
+        };
+        let wait = match pacer.pace(now, text == last) {
+            Pace::Now => {
+                send(json!({ "kind": "report", "message": text, "cancellable": true })).await;
+                pacer.sent(now);
+                last = text;
+                continue;
+            }
+            Pace::In(wait) => Wait { at_most: wait, for_changes: false },
+            // While the same thing goes on, its seconds make one report a second.
+            Pace::WhenChanged => Wait { at_most: next_second, for_changes: true },
+        };
+        tokio::select! {
+            message = &mut ended => break message,
+            () = state.changed.notified(), if wait.for_changes => {}
+            () = tokio::time::sleep(wait.at_most) => {}
+        }
+    };
+    let message = message.unwrap_or_else(|_dropped| "stopped".to_owned());
+    send(json!({ "kind": "end", "message": one_line(&message, MAX_REPORT) })).await;
+}
+
+struct Wait {
+    at_most: Duration,
+    for_changes: bool,
+}
+
+/// When the next report may be sent.
+#[derive(Debug, Default)]
+struct Pacer {
+    last_sent: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    Now,
+    In(Duration),
+    WhenChanged,
+}
+
+impl Pacer {
+    fn pace(&self, now: Instant, is_same: bool) -> Pace {
+        if is_same {
+            return Pace::WhenChanged;
+        }
+        match self.last_sent.map(|sent| MIN_INTERVAL.saturating_sub(now.saturating_duration_since(sent))) {
+            None | Some(Duration::ZERO) => Pace::Now,
+            Some(wait) => Pace::In(wait),
+        }
+    }
+
+    fn sent(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+    }
+}
+
+/// What a report says.
+#[derive(Debug)]
+struct Line {
+    step: Option<(u32, u32)>,
+    activity: Activity,
+    since: Instant,
+    /// Calls that run, in the order of their starts: id, and name with target.
+    calls: Vec<(String, String)>,
+    usage: Usage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    InLine,
+    Thinking,
+    Reasoning,
+    Answering { characters: usize },
+    Calls,
+    Retrying { attempt: u32 },
+}
+
+impl Line {
+    fn new(now: Instant) -> Self {
+        Self {
+            step: None,
+            activity: Activity::InLine,
+            since: now,
+            calls: Vec::new(),
+            usage: Usage::default(),
+        }
+    }
+
+    fn turn_to(&mut self, activity: Activity, now: Instant) {
+        self.activity = activity;
+        self.since = now;
+    }
+
+    fn take_in(&mut self, event: &Event, now: Instant) {
+        match event {
+            Event::StepStarted { step, max_steps } => {
+                self.step = Some((*step, *max_steps));
+                self.turn_to(Activity::Thinking, now);
+            }
+            Event::Text { text } => match &mut self.activity {
+                Activity::Answering { characters } => *characters += text.chars().count(),
+                _ => self.turn_to(Activity::Answering { characters: text.chars().count() }, now),
+            },
+            Event::Reasoning { .. } => {
+                if self.activity != Activity::Reasoning {
+                    self.turn_to(Activity::Reasoning, now);
+                }
+            }
+            Event::ToolStarted { call_id, name, target, .. } => {
+                let call = format!("{name} {}", one_line(target, MAX_TARGET));
+                self.calls.push((call_id.clone(), call.trim_end().to_owned()));
+                self.turn_to(Activity::Calls, now);
+            }
+            Event::ToolEnded { call_id, .. } => {
+                // The last call stays in sight until something else begins: most calls are over in a moment.
+                if self.calls.len() > 1 {
+                    self.calls.retain(|(id, _)| id != call_id);
+                }
+            }
+            Event::Usage { usage, .. } => self.usage = *usage,
+            Event::Retrying { attempt, .. } => self.turn_to(Activity::Retrying { attempt: *attempt }, now),
+            Event::TurnStarted { .. } | Event::EditProposed { .. } | Event::TurnEnded { .. } => {}
+        }
+        if !matches!(event, Event::ToolStarted { .. } | Event::ToolEnded { .. } | Event::EditProposed { .. })
+            && self.activity != Activity::Calls
+        {
+            self.calls.clear();
+        }
+    }
+
+    /// How long until the seconds in the text change.
+    fn next_second(&self, now: Instant) -> Duration {
+        let elapsed = now.saturating_duration_since(self.since);
+        Duration::from_secs(elapsed.as_secs() + 1).saturating_sub(elapsed)
+    }
+
+    fn text(&self, now: Instant) -> String {
+        let mut text = String::new();
+        if let Some((step, of)) = self.step {
+            let _ = write!(text, "step {step} of {of} · ");
+        }
+        let _ = match self.activity {
+            Activity::InLine => write!(text, "waiting for its turn"),
+            Activity::Thinking => write!(text, "waiting for the model"),
+            Activity::Reasoning => write!(text, "thinking"),
+            Activity::Answering { characters } => write!(text, "answering, {characters} characters"),
+            Activity::Calls => match self.calls.as_slice() {
+                [] => write!(text, "waiting for the model"),
+                [(_, call)] => write!(text, "{call}"),
+                [.., (_, call)] => write!(text, "{call} and {} more", self.calls.len() - 1),
+            },
+            Activity::Retrying { attempt } => write!(text, "trying again, {attempt}"),
+        };
+        let seconds = now.saturating_duration_since(self.since).as_secs();
+        if seconds >= SHOW_SECONDS_FROM {
+            let _ = write!(text, " · {seconds} s");
+        }
+        match self.usage.total() {
+            0 => {}
+            tokens @ 1..1000 => {
+                let _ = write!(text, " · {tokens} tokens");
+            }
+            tokens => {
+                let _ = write!(text, " · {}.{}k tokens", tokens / 1000, tokens % 1000 / 100);
+            }
+        }
+        one_line(&text, MAX_REPORT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    /// The reports after each event, all one second apart.
+    fn check(events: &[Event], expect: Expect) {
+        let start = Instant::now();
+        let mut line = Line::new(start);
+        let mut now = start;
+        let mut reports = format!("{}\n", line.text(now));
+        for event in events {
+            now += Duration::from_secs(1);
+            line.take_in(event, now);
+            let _ = writeln!(reports, "{}", line.text(now));
+        }
+        expect.assert_eq(&reports);
+    }
+
+    fn started(id: &str, target: &str) -> Event {
+        Event::ToolStarted {
+            call_id: id.to_owned(),
+            name: "read_file".to_owned(),
+            target: target.to_owned(),
+            arguments: String::new(),
+        }
+    }
+
+    fn ended(id: &str) -> Event {
+        Event::ToolEnded {
+            call_id: id.to_owned(),
+            name: "read_file".to_owned(),
+            output: String::new(),
+            is_error: false,
+            duration: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_report_says_step_call_and_tokens() {
+        let usage = Usage { input_tokens: 1200, output_tokens: 34, ..Usage::default() };
+        check(
+            &[
+                Event::StepStarted { step: 1, max_steps: 50 },
+                Event::Text { text: "I look.".to_owned() },
+                Event::Text { text: " Now.".to_owned() },
+                started("a", "src/main.rs"),
+                started("b", "src/lib.rs"),
+                ended("b"),
+                ended("a"),
+                Event::Usage { step: 1, usage },
+                Event::StepStarted { step: 2, max_steps: 50 },
+                Event::Retrying { attempt: 2, reason: "busy".to_owned(), wait: Duration::ZERO },
+            ],
+            expect![[r#"
+                waiting for its turn
+                step 1 of 50 · waiting for the model
+                step 1 of 50 · answering, 7 characters
+                step 1 of 50 · answering, 12 characters · 1 s
+                step 1 of 50 · read_file src/main.rs
+                step 1 of 50 · read_file src/lib.rs and 1 more
+                step 1 of 50 · read_file src/main.rs · 1 s
+                step 1 of 50 · read_file src/main.rs · 2 s
+                step 1 of 50 · read_file src/main.rs · 3 s · 1.2k tokens
+                step 2 of 50 · waiting for the model · 1.2k tokens
+                step 2 of 50 · trying again, 2 · 1.2k tokens
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_report_is_short_whatever_the_target_is() {
+        let mut line = Line::new(Instant::now());
+        line.take_in(&started("a", &"long\n".repeat(1000)), Instant::now());
+        assert!(line.text(Instant::now()).chars().count() <= MAX_REPORT);
+    }
+
+    #[test]
+    fn reports_keep_their_distance_and_never_repeat() {
+        let start = Instant::now();
+        let mut pacer = Pacer::default();
+        assert_eq!(pacer.pace(start, false), Pace::Now);
+        pacer.sent(start);
+        assert_eq!(pacer.pace(start, true), Pace::WhenChanged);
+        assert_eq!(pacer.pace(start + MIN_INTERVAL / 2, false), Pace::In(MIN_INTERVAL / 2));
+        assert_eq!(pacer.pace(start + MIN_INTERVAL, false), Pace::Now);
+    }
+}

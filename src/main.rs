@@ -1,0 +1,62 @@
+//! Arguments in, a face run, an exit code out.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use askls::{
+    cli::{self, Arguments, Command},
+    config::Environment,
+    lsp,
+};
+use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
+
+/// Turns wait for servers and files most of the time: one thread runs them while another answers the editor.
+const WORKER_THREADS: usize = 2;
+
+/// A command line that is wrong, as the CLI's table of exit codes says.
+const WRONG_USAGE: u8 = 2;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Nobody is left to tell when this cannot be written.
+            let _ = error.print();
+            return Ok(ExitCode::from(if error.use_stderr() { WRONG_USAGE } else { 0 }));
+        }
+    };
+    let environment = Environment::capture();
+    start_log(&environment);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKER_THREADS)
+        .enable_all()
+        .build()
+        .context("the threads cannot be started")?;
+    let code = runtime.block_on(async {
+        match arguments.command {
+            None | Some(Command::Lsp { .. }) => {
+                if arguments.command.is_none() && !arguments.stdio {
+                    cli::greet();
+                }
+                lsp::serve(tokio::io::stdin(), tokio::io::stdout(), environment).await
+            }
+            Some(Command::Ask(arguments)) => cli::ask(arguments, &environment).await,
+            Some(Command::Status(arguments)) => cli::status(arguments, &environment).await,
+            Some(Command::SettingsSchema) => cli::settings_schema(),
+        }
+    });
+    // A read of stdin cannot be called off, and nobody waits for its end.
+    runtime.shutdown_background();
+    Ok(code)
+}
+
+/// Logs go to stderr: stdout is the protocol's, or the answer's.
+fn start_log(environment: &Environment) {
+    let filter = environment.log_filter().unwrap_or("warn");
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::builder().parse_lossy(filter))
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .init();
+}

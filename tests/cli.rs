@@ -1,0 +1,779 @@
+//! The real binary on the command line: what it prints, what it writes, and how it ends.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where its machine does")]
+
+#[path = "lsp/support"]
+mod support {
+    pub(crate) mod model;
+}
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Output, Stdio},
+};
+
+use askls::protocol::Wire;
+use serde_json::{Value, json};
+use support::model::{FakeModel, Reply, call, empty, refusal, stall, status, text};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _},
+    process::Command,
+};
+
+const WIRES: [Wire; 2] = [Wire::Responses, Wire::Chat];
+
+/// A project and the home of a user who has set nothing, on a machine where no model server runs.
+struct Place {
+    folder: tempfile::TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Place {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() };
+        fs::create_dir(place.folder.path().join("project")).unwrap();
+        for (path, text) in files {
+            place.write(&format!("project/{path}"), text);
+        }
+        place
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn project(&self, path: &str) -> PathBuf {
+        self.folder.path().join("project").join(path)
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.project(path)).unwrap()
+    }
+
+    fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With the fake model as the one that is set.
+    fn with_model(self, model: &FakeModel) -> Self {
+        self.variable("ASKLS_BASE_URL", &model.base_url())
+            .variable("ASKLS_MODEL", "fake-model")
+            .variable("ASKLS_WIRE", model.wire().as_str())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_askls"));
+        let home = self.folder.path();
+        command
+            .args(arguments)
+            .current_dir(self.project(""))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home)
+            .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("XDG_CACHE_HOME", home.join("cache"))
+            // Where nothing listens.
+            .env("OLLAMA_HOST", "127.0.0.1:1")
+            .env("LLAMA_ARG_PORT", "1")
+            .envs(self.variables.clone())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    async fn run(&self, arguments: &[&str]) -> Ran {
+        self.command(arguments).output().await.unwrap().into()
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    /// The events of `--json`.
+    fn events(&self) -> Vec<Value> {
+        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn assert_code(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    fn assert_stderr(&self, part: &str) -> &Self {
+        assert!(self.stderr.contains(part), "{part} is not in {self:#?}");
+        self
+    }
+}
+
+/// Asks `model` in an empty project, with `arguments` besides the prompt.
+async fn ask(model: &FakeModel, arguments: &[&str]) -> Ran {
+    Place::new(&[("a.txt", "one\n")]).with_model(model).run(&[&["ask", "go"], arguments].concat()).await
+}
+
+fn read(path: &str) -> Reply {
+    call("read_file", json!({"path": path}))
+}
+
+// SPEC L1
+#[tokio::test]
+async fn the_answer_is_on_stdout_and_the_work_on_stderr() {
+    for wire in WIRES {
+        let model = FakeModel::start(wire, [read("a.txt"), text("It says one.")]);
+        let ran = ask(&model, &[]).await;
+        ran.assert_code(0);
+        assert_eq!(ran.stdout, "It says one.\n");
+        assert_eq!(ran.stderr, " [tool] read_file a.txt\n");
+    }
+}
+
+// SPEC O12
+#[tokio::test]
+async fn every_ending_has_its_exit_code() {
+    for wire in WIRES {
+        let table = [
+            (0, "answer", text("yes")),
+            (1, "limit", text("cut he").length()),
+            (3, "provider_error", status(400, r#"{"error":{"message":"no such model"}}"#)),
+            (3, "provider_error", status(401, r#"{"error":{"message":"bad key"}}"#)),
+            (3, "provider_error", status(200, "<html><title>Sign in</title></html>")),
+            (4, "interrupted", text("half an answer").cut_after(1)),
+            (5, "refused", refusal("I will not")),
+            (5, "refused", text("filtered").content_filter()),
+            (6, "empty", empty()),
+        ];
+        for (code, stop_reason, reply) in table {
+            let model = FakeModel::start(wire, [reply]);
+            let ran = ask(&model, &["--json"]).await;
+            assert_eq!(ran.code, Some(code), "{wire} {stop_reason}: {ran:#?}");
+            assert_eq!(ran.events().last().unwrap()["stop_reason"], stop_reason, "{wire}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn wrong_usage_is_told_and_ends_with_2() {
+    let place = Place::new(&[("a.txt", "")]);
+    for (arguments, part) in [
+        (&["ask"][..], "<PROMPT>"),
+        (&["ask", "--approve", "some", "go"], "none, edits, all"),
+        (&["ask", "--max-steps", "many", "go"], "invalid value 'many'"),
+        (&["ask", "--max-steps", "0", "go"], "max_steps must be a whole number from 1 to 10000, not 0"),
+        (&["ask", "--base-url", "nowhere", "go"], "base_url must be an address"),
+        (&["ask", "--base-url", "", "go"], "base_url must be an address"),
+        (&["ask", "--root", "missing", "go"], "--root missing: "),
+        (&["ask", "--root", "../project/a.txt", "go"], "--root ../project/a.txt is not a folder"),
+        (&["ask", " "], "the prompt is empty"),
+        (&["ask", "--model", "m", "go"], "no server is known that has the model m: set base_url"),
+        (&["dance"], "unrecognized subcommand 'dance'"),
+    ] {
+        let ran = place.run(arguments).await;
+        ran.assert_code(2).assert_stderr(part);
+        assert_eq!(ran.stdout, "", "{arguments:?}");
+    }
+}
+
+// SPEC C1, C2, C3
+#[tokio::test]
+async fn as_json_the_events_come_in_the_order_in_which_things_happen() {
+    let edit = json!({"path": "a.txt", "find": "one", "replace": "two"});
+    let model = FakeModel::start(
+        Wire::Responses,
+        [
+            text("I look.").call("read_file", json!({"path": "a.txt"})).usage(10, 0, 2, 0),
+            call("edit_file", edit),
+            call("no_such_tool", json!({})),
+            text("Done.").usage(20, 10, 3, 1),
+        ],
+    );
+    let ran = ask(&model, &["--json"]).await;
+    let events = ran.assert_code(0).events();
+    let names: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        names.into_iter().filter(|name| *name != "text").collect::<Vec<_>>(),
+        [
+            "turn_started",
+            "step_started",
+            "usage",
+            "tool_started",
+            "tool_ended",
+            "step_started",
+            "usage",
+            "tool_started",
+            "tool_ended",
+            "edit_proposed",
+            "step_started",
+            "usage",
+            "tool_started",
+            "tool_ended",
+            "step_started",
+            "usage",
+            "turn_ended"
+        ]
+    );
+    let started = events.iter().filter(|event| event["type"] == "tool_started");
+    let ended: Vec<_> = events.iter().filter(|event| event["type"] == "tool_ended").collect();
+    for (started, ended) in started.zip(&ended) {
+        assert_eq!(started["call_id"], ended["call_id"]);
+    }
+    let errors: Vec<_> = ended.iter().map(|event| event["is_error"].as_bool().unwrap()).collect();
+    assert_eq!(errors, [false, false, true]);
+    let end = events.last().unwrap();
+    assert_eq!(
+        (&end["stop_reason"], &end["answer"], &end["steps"]),
+        (&json!("answer"), &json!("Done."), &json!(4))
+    );
+    assert_eq!((&end["input_tokens"], &end["output_tokens"]), (&json!(30), &json!(5)));
+}
+
+/// A project in which the model wants to run a command that leaves a mark.
+async fn touch(arguments: &[&str]) -> (Ran, bool, String) {
+    let model =
+        FakeModel::start(Wire::Chat, [call("run_command", json!({"command": "touch mark"})), text("ok")]);
+    let place = Place::new(&[]).with_model(&model);
+    let ran = place.run(&[&["ask", "go"], arguments].concat()).await;
+    let output = model.request(2).await.outputs().remove(0).1;
+    (ran, place.project("mark").exists(), output)
+}
+
+// SPEC A1
+#[tokio::test]
+async fn without_a_terminal_a_command_is_denied_and_both_sides_are_told() {
+    for arguments in [&[][..], &["--approve", "edits"], &["--approve", "none"]] {
+        let (ran, ran_command, output) = touch(arguments).await;
+        ran.assert_code(0).assert_stderr("--approve all");
+        assert!(!ran_command, "{arguments:?}");
+        assert!(output.contains("nobody can be asked"), "{output}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_runs_when_everything_is_approved() {
+    let (ran, ran_command, output) = touch(&["--approve", "all"]).await;
+    ran.assert_code(0);
+    assert!(ran_command, "{output}");
+}
+
+// SPEC A1
+#[tokio::test]
+async fn without_a_terminal_a_denied_edit_asks_for_no_more_than_it_needs() {
+    let edit = json!({"path": "a.txt", "find": "one", "replace": "two"});
+    let model = FakeModel::start(Wire::Chat, [call("edit_file", edit), text("ok")]);
+    let ran = ask(&model, &["--approve", "none"]).await;
+    ran.assert_code(0)
+        .assert_stderr("[denied] edit_file: ")
+        .assert_stderr("--approve edits lets it go ahead");
+}
+
+/// A model that edits `a.txt` and answers.
+fn editing(wire: Wire) -> FakeModel {
+    let edit = json!({"path": "a.txt", "find": "one", "replace": "two"});
+    FakeModel::start(wire, [call("edit_file", edit), text("Changed.").gate()])
+}
+
+#[tokio::test]
+async fn edits_are_printed_and_nothing_is_written() {
+    let model = editing(Wire::Responses);
+    model.release(2);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    let ran = place.run(&["ask", "go"]).await;
+    ran.assert_code(0).assert_stderr("nothing was written: --apply writes this change of 1 file\n");
+    assert!(ran.stdout.starts_with("Changed.\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("-one\n+two\n"), "{}", ran.stdout);
+    assert_eq!(place.read("a.txt"), "one\n");
+}
+
+#[tokio::test]
+async fn edits_are_written_when_that_is_asked_for() {
+    let model = editing(Wire::Chat);
+    model.release(2);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    place.run(&["ask", "--apply", "go"]).await.assert_code(0).assert_stderr("written: a.txt (+1 -1)\n");
+    assert_eq!(place.read("a.txt"), "two\n");
+}
+
+#[tokio::test]
+async fn an_edit_of_a_file_that_changed_meanwhile_is_not_written() {
+    let model = editing(Wire::Chat);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    let child = place.command(&["ask", "--apply", "go"]).spawn().unwrap();
+    model.request(2).await;
+    place.write("project/a.txt", "one, and mine\n");
+    model.release(2);
+    let ran = Ran::from(child.wait_with_output().await.unwrap());
+    ran.assert_code(7).assert_stderr("a.txt").assert_stderr("nothing was written");
+    assert_eq!(place.read("a.txt"), "one, and mine\n");
+}
+
+#[tokio::test]
+async fn edits_of_a_turn_that_did_not_come_to_its_end_are_not_written() {
+    let edit = json!({"path": "a.txt", "find": "one", "replace": "two"});
+    let model = FakeModel::start(Wire::Chat, [call("edit_file", edit), text("I am").length()]);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    place.run(&["ask", "--apply", "go"]).await.assert_code(1).assert_stderr("nothing was written");
+    assert_eq!(place.read("a.txt"), "one\n");
+}
+
+#[tokio::test]
+async fn edits_of_a_turn_that_used_all_its_steps_are_not_written_though_it_ends_with_an_answer() {
+    let edit = json!({"path": "a.txt", "find": "one", "replace": "two"});
+    let model = FakeModel::start(Wire::Chat, [call("edit_file", edit), text("Half is done.")]);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    let arguments = ["ask", "--apply", "--max-steps", "1", "--on-limit", "final_answer", "go"];
+    place.run(&arguments).await.assert_code(0).assert_stderr("nothing was written");
+    assert_eq!(place.read("a.txt"), "one\n");
+}
+
+/// A model that always wants to read on, asked with `arguments`.
+async fn endless(wire: Wire, arguments: &[&str]) -> (Ran, FakeModel) {
+    let mut offset = 0;
+    let model = FakeModel::answering(wire, move |request| {
+        offset += 1;
+        if request.json["tool_choice"] == "none" || request.tools().is_empty() {
+            return text("So far I know this.");
+        }
+        call("list_files", json!({"path": format!("{offset}")}))
+    });
+    let folders: Vec<_> = (1..=10).map(|number| format!("{number}/a.txt")).collect();
+    let files: Vec<_> = folders.iter().map(|path| (path.as_str(), "")).collect();
+    let ran = Place::new(&files).with_model(&model).run(&[&["ask", "go"], arguments].concat()).await;
+    (ran, model)
+}
+
+// SPEC L8, L9, L10
+#[tokio::test]
+async fn a_turn_that_used_all_its_steps_says_so() {
+    for wire in WIRES {
+        for how in ["error", "message"] {
+            let (ran, model) = endless(wire, &["--max-steps", "10", "--on-limit", how]).await;
+            ran.assert_code(1)
+                .assert_stderr("10 steps")
+                .assert_stderr("list_files")
+                .assert_stderr("--max-steps N");
+            assert_eq!(ran.stderr.contains("error: stopped"), how == "error", "{ran:#?}");
+            assert_eq!(model.requests().len(), 10, "{wire} {how}");
+        }
+    }
+}
+
+// SPEC L11
+#[tokio::test]
+async fn a_last_answer_without_tools_can_be_asked_for() {
+    for wire in WIRES {
+        let (ran, model) = endless(wire, &["--max-steps", "3", "--on-limit", "final_answer"]).await;
+        ran.assert_code(0).assert_stderr("3 steps");
+        assert_eq!(ran.stdout, "So far I know this.\n");
+        assert_eq!(model.requests().len(), 4, "{wire}");
+    }
+}
+
+#[cfg(unix)]
+fn signal(child: &tokio::process::Child, name: &str) {
+    let pid = child.id().unwrap().to_string();
+    assert!(std::process::Command::new("kill").args([name, &pid]).status().unwrap().success());
+}
+
+// SPEC C7
+#[cfg(unix)]
+#[tokio::test]
+async fn a_signal_cancels_the_turn() {
+    for wire in WIRES {
+        for name in ["-INT", "-TERM", "-QUIT"] {
+            let model = FakeModel::start(wire, [stall()]);
+            let place = Place::new(&[]).with_model(&model);
+            let child = place.command(&["ask", "--json", "go"]).spawn().unwrap();
+            model.request(1).await;
+            signal(&child, name);
+            let ran = Ran::from(child.wait_with_output().await.unwrap());
+            assert_eq!(ran.assert_code(130).events().last().unwrap()["stop_reason"], "cancelled");
+            model.left(1).await;
+        }
+    }
+}
+
+// SPEC C7
+#[cfg(unix)]
+#[tokio::test]
+async fn a_cancelled_command_is_gone_with_its_children() {
+    let script = "sleep 600 & echo $$ $! > pids; wait";
+    let model = FakeModel::start(Wire::Chat, [call("run_command", json!({"command": script}))]);
+    let place = Place::new(&[]).with_model(&model);
+    // Opening it for reading waits until the command opens it for writing.
+    let pipe = place.project("pids");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let child = place.command(&["ask", "--approve", "all", "--json", "go"]).spawn().unwrap();
+    let pids = tokio::task::spawn_blocking(move || fs::read_to_string(pipe).unwrap()).await.unwrap();
+    signal(&child, "-INT");
+    let ran = Ran::from(child.wait_with_output().await.unwrap());
+    let events = ran.assert_code(130).events();
+    assert_eq!(events.last().unwrap()["stop_reason"], "cancelled");
+    assert_eq!(events.iter().filter(|event| event["type"] == "tool_ended").count(), 1);
+    for pid in pids.split_whitespace() {
+        assert!(is_gone(pid), "{pid} still runs");
+    }
+}
+
+/// Whether a process does not run; one that only waits for its parent to look does not.
+#[cfg(unix)]
+fn is_gone(pid: &str) -> bool {
+    let output = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
+    let state = String::from_utf8(output.stdout).unwrap();
+    state.trim().is_empty() || state.trim().starts_with('Z')
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_does_not_end_the_turn() {
+    let model = FakeModel::start(
+        Wire::Chat,
+        [text("one ").call("read_file", json!({"path": "a.txt"})), text("two").gate()],
+    );
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    let mut child = place.command(&["ask", "go"]).spawn().unwrap();
+    drop(child.stdout.take());
+    model.release(2);
+    let ran = Ran::from(child.wait_with_output().await.unwrap());
+    ran.assert_code(0);
+    assert_eq!(ran.stderr, " [tool] read_file a.txt\n");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_answer_that_cannot_be_written_is_an_error() {
+    let model = FakeModel::start(Wire::Chat, [text("ok"), text("ok")]);
+    let place = Place::new(&[]).with_model(&model);
+    for arguments in [&["ask", "go"][..], &["ask", "--json", "go"], &["status"], &["settings-schema"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let child = place.command(arguments).stdout(full).spawn().unwrap();
+        Ran::from(child.wait_with_output().await.unwrap())
+            .assert_code(7)
+            .assert_stderr("No space left on device");
+    }
+}
+
+/// The pipe is read only after the signal: until then most of the answer waits.
+#[cfg(unix)]
+#[tokio::test]
+async fn an_answer_that_nobody_takes_can_be_cancelled() {
+    let place = Place::new(&[]);
+    let notes = "a line of a file that is longer than any pipe\n".repeat(4_000);
+    place.write("project/notes.txt", &notes);
+    let call = call("write_file", json!({"path": "notes.txt", "text": ""}));
+    let model = FakeModel::start(Wire::Chat, [call, text("ok")]);
+    let place = place.with_model(&model);
+    let mut child = place.command(&["ask", "go"]).spawn().unwrap();
+    // The whole text is removed, and its diff is what waits.
+    let mut lines = tokio::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("diff") {
+        line.clear();
+        lines.read_line(&mut line).await.unwrap();
+    }
+    signal(&child, "-INT");
+    assert_eq!(child.wait().await.unwrap().code(), Some(130));
+}
+
+#[tokio::test]
+async fn the_prompt_can_come_from_stdin() {
+    let model = FakeModel::start(Wire::Chat, [text("ok")]);
+    let place = Place::new(&[]).with_model(&model);
+    let mut child = place.command(&["ask", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all("what is\nthis é?".as_bytes()).await.unwrap();
+    Ran::from(child.wait_with_output().await.unwrap()).assert_code(0);
+    assert!(model.request(1).await.prompt().contains("what is\nthis é?"));
+}
+
+#[tokio::test]
+async fn several_words_are_one_prompt() {
+    let model = FakeModel::start(Wire::Chat, [text("ok")]);
+    Place::new(&[]).with_model(&model).run(&["ask", "what", "is", "this?"]).await.assert_code(0);
+    assert!(model.request(1).await.prompt().contains("what is this?"));
+}
+
+#[tokio::test]
+async fn with_nothing_configured_real_files_are_listed_and_read() {
+    let place =
+        Place::new(&[("Cargo.toml", "[package]\nname = \"sample\"\n"), ("src/main.rs", "fn main() {}\n")]);
+    let ran = place.run(&["ask", "What files are in the current directory? Then read Cargo.toml."]).await;
+    ran.assert_code(0).assert_stderr(" [tool] list_files").assert_stderr(" [tool] read_file Cargo.toml");
+    assert!(ran.stdout.contains("src/main.rs") || ran.stdout.contains("src/"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("name = \"sample\""), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn a_broken_settings_file_costs_a_warning_only() {
+    let model = FakeModel::start(Wire::Chat, [text("ok")]);
+    let place = Place::new(&[]).with_model(&model);
+    place.write("config/askls/config.toml", "max_step = 3\nmodel = \"open\napprovals = 'some'\n");
+    let ran = place.run(&["ask", "go"]).await;
+    ran.assert_code(0)
+        .assert_stderr("config.toml:1:1: there is no setting max_step; did you mean max_steps?")
+        .assert_stderr("config.toml:2:14: not valid TOML")
+        .assert_stderr("config.toml:3:1: approvals must be one of none, edits, all, not \"some\"");
+    assert_eq!(ran.stdout, "ok\n");
+}
+
+#[tokio::test]
+async fn a_server_on_this_machine_is_not_asked_through_a_proxy() {
+    let model = FakeModel::start(Wire::Chat, [text("ok")]);
+    let place = Place::new(&[]).with_model(&model);
+    // Where nothing listens.
+    let place =
+        place.variable("HTTP_PROXY", "http://127.0.0.1:1").variable("ALL_PROXY", "http://127.0.0.1:1");
+    place.variable("http_proxy", "http://127.0.0.1:1").run(&["ask", "go"]).await.assert_code(0);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_key_command_that_prints_no_key_is_a_matter_of_settings() {
+    let place =
+        Place::new(&[]).variable("ASKLS_BASE_URL", "http://127.0.0.1:1/v1").variable("ASKLS_MODEL", "m");
+    place.write("config/askls/config.toml", "api_key_command = ['/bin/sh', '-c', 'exit 1']\n");
+    place.run(&["ask", "go"]).await.assert_code(2).assert_stderr("api_key_command");
+}
+
+/// What the second of two signals leaves: a command that does not end by itself holds the first one up.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_turn_that_is_given_up_still_tells_its_end() {
+    let model = FakeModel::start(Wire::Chat, [stall()]);
+    let place = Place::new(&[]).with_model(&model);
+    let child = place.command(&["ask", "--json", "go"]).spawn().unwrap();
+    model.request(1).await;
+    signal(&child, "-INT");
+    signal(&child, "-TERM");
+    let events = Ran::from(child.wait_with_output().await.unwrap()).assert_code(130).events();
+    let ends: Vec<_> = events.iter().filter(|event| event["type"] == "turn_ended").collect();
+    assert_eq!(ends.len(), 1, "{events:?}");
+    assert_eq!(ends[0]["stop_reason"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_understood_is_not_replaced_by_another() {
+    let openai = FakeModel::start(Wire::Chat, []);
+    let place = Place::new(&[])
+        .variable("OPENAI_API_KEY", "sk-openai")
+        .variable("OPENAI_BASE_URL", &openai.base_url())
+        .variable("ASKLS_MODEL", "m")
+        .variable("ASKLS_BASE_URL", "localhost:8080/v1");
+    let ran = place.run(&["ask", "go"]).await;
+    ran.assert_code(2).assert_stderr("error: ASKLS_BASE_URL: base_url must be an address");
+    let status = place.run(&["status"]).await;
+    status.assert_code(2);
+    assert!(status.stdout.contains("no model: ASKLS_BASE_URL: base_url must be an address"), "{status:?}");
+    place.run(&["ask", "--model", "offline", "list the files"]).await.assert_code(0);
+}
+
+#[tokio::test]
+async fn a_cloned_project_cannot_take_the_key_elsewhere() {
+    let mine = FakeModel::start(Wire::Chat, [text("ok")]);
+    let theirs = FakeModel::start(Wire::Chat, []);
+    let place = Place::new(&[(".askls/config.toml", &format!("base_url = '{}'\n", theirs.base_url()))])
+        .variable("ASKLS_API_KEY", "sk-mine");
+    place.write("config/askls/config.toml", &format!("base_url = '{}'\nmodel = 'm'\n", mine.base_url()));
+    place.run(&["ask", "go"]).await.assert_code(0).assert_stderr("base_url of a project is ignored");
+    assert_eq!(mine.request(1).await.header("authorization"), Some("Bearer sk-mine"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_can_print_the_key() {
+    let model = FakeModel::start(Wire::Chat, [text("ok")]);
+    let place = Place::new(&[]).with_model(&model);
+    let asked = place.folder.path().join("asked");
+    place.write(
+        "config/askls/config.toml",
+        &format!("api_key_command = ['/bin/sh', '-c', 'echo >> {}; echo sk-mine']\n", asked.display()),
+    );
+    place.run(&["status"]).await.assert_code(0);
+    assert!(!asked.exists(), "status needs no key");
+    place.run(&["ask", "go"]).await.assert_code(0);
+    assert_eq!(model.request(1).await.header("authorization"), Some("Bearer sk-mine"));
+    assert_eq!(fs::read_to_string(asked).unwrap(), "\n");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_key_that_runs_out_is_asked_for_anew() {
+    let refused = status(401, r#"{"error":{"message":"expired"}}"#);
+    let model = FakeModel::start(Wire::Chat, [read("a.txt"), refused, text("ok")]);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    let count = place.folder.path().join("count");
+    let script = format!("echo >> {0}; echo sk-$(wc -l < {0} | tr -d \" \")", count.display());
+    place.write("config/askls/config.toml", &format!("api_key_command = ['/bin/sh', '-c', '{script}']\n"));
+    place.run(&["ask", "go"]).await.assert_code(0);
+    let requests = model.requests();
+    let keys: Vec<_> = requests.iter().filter_map(|request| request.header("authorization")).collect();
+    assert_eq!(keys, ["Bearer sk-1", "Bearer sk-1", "Bearer sk-2"]);
+}
+
+// SPEC A9
+#[tokio::test]
+async fn a_key_is_never_printed_logged_or_sent_in_a_body() {
+    const KEY: &str = "sk-this-is-the-secret";
+    for wire in WIRES {
+        let model = FakeModel::start(
+            wire,
+            [
+                read("a.txt"),
+                status(401, &format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#)),
+            ],
+        );
+        let place = Place::new(&[("a.txt", "one\n")])
+            .with_model(&model)
+            .variable("MY_KEY", KEY)
+            .variable("OPENAI_API_KEY", KEY)
+            .variable("ASKLS_LOG", "trace");
+        place.write("config/askls/config.toml", &format!("api_key = '{KEY}'\napi_key_env = 'MY_KEY'\n"));
+        for arguments in [&["ask", "-v", "go"][..], &["status"], &["status", "--json"]] {
+            let ran = place.run(arguments).await;
+            assert!(!ran.stdout.contains(KEY), "{}", ran.stdout);
+            assert!(!ran.stderr.contains(KEY), "{}", ran.stderr);
+        }
+        for request in model.requests() {
+            assert_eq!(request.header("authorization").map(str::to_owned), Some(format!("Bearer {KEY}")));
+            assert!(!String::from_utf8_lossy(&request.body).contains(KEY));
+        }
+    }
+}
+
+#[tokio::test]
+async fn status_says_which_model_and_why_and_where_settings_come_from() {
+    let place = Place::new(&[(".askls/config.toml", "max_steps = 5\nshell = ['sh']\n")]);
+    let ran = place.run(&["status", "--json"]).await;
+    let status: Value = serde_json::from_str(&ran.assert_code(0).stdout).unwrap();
+    assert_eq!(status["model"], "offline");
+    assert!(status["why"].as_str().unwrap().starts_with("no model is configured"), "{status:#}");
+    let file = fs::canonicalize(place.project(".askls/config.toml")).unwrap();
+    assert_eq!(status["settings"]["max_steps"], json!({"value": "5", "origin": file}));
+    assert_eq!(status["settings"]["base_url"], json!({"value": null, "origin": "default"}));
+    assert_eq!(status["warnings"].as_array().unwrap().len(), 1, "{status:#}");
+    let ran = place.run(&["status", "--model", "m", "--base-url", "http://localhost:1/v1"]).await;
+    assert!(ran.assert_code(0).stdout.contains("\nmodel: m (chat at "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("max_steps         5  ("), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn a_server_that_is_set_without_a_model_is_asked_for_one() {
+    let model = FakeModel::start(Wire::Chat, []);
+    let place = Place::new(&[]).variable("ASKLS_BASE_URL", &model.base_url());
+    let ran = place.run(&["status"]).await;
+    assert!(ran.assert_code(0).stdout.contains("\nmodel: fake-model (chat at "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("it is the only model of the server"), "{}", ran.stdout);
+}
+
+/// A server that answers everything with the same, and gives the head of the first request it gets.
+fn server(reply: &'static str) -> (String, std::thread::JoinHandle<String>) {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let serving = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        let lines = BufReader::new(&connection).lines().map_while(Result::ok);
+        let head: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
+        connection.write_all(reply.as_bytes()).unwrap();
+        head.join("\n").to_lowercase()
+    });
+    (address, serving)
+}
+
+const REFUSED: &str = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+const MISSING: &str = "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+// SPEC A9
+#[tokio::test]
+async fn a_server_that_is_set_is_asked_for_its_models_with_its_own_key_only() {
+    let (address, serving) = server(REFUSED);
+    let place = Place::new(&[]).variable("ASKLS_API_KEY", "sk-mine").variable("OPENAI_API_KEY", "sk-openai");
+    let ran = place.run(&["ask", "--base-url", &format!("{address}/v1"), "go"]).await;
+    ran.assert_code(3).assert_stderr("refused the key (401); check the environment variable ASKLS_API_KEY");
+    let head = serving.join().unwrap();
+    assert!(head.starts_with("get /v1/models ") && head.contains("bearer sk-mine"), "{head}");
+
+    let (address, serving) = server(REFUSED);
+    let place = Place::new(&[]).variable("OPENAI_API_KEY", "sk-openai");
+    let ran = place.run(&["ask", "--base-url", &format!("{address}/v1"), "go"]).await;
+    ran.assert_code(3).assert_stderr("wants a key (401); set the environment variable ASKLS_API_KEY");
+    let head = serving.join().unwrap();
+    assert!(!head.contains("authorization"), "{head}");
+
+    let (address, serving) = server(REFUSED);
+    let place = place.variable("OPENAI_BASE_URL", &format!("{address}/v1"));
+    let ran = place.run(&["ask", "go"]).await;
+    ran.assert_code(3).assert_stderr("check the environment variable OPENAI_API_KEY");
+    assert!(!ran.stderr.contains("base_url"), "{}", ran.stderr);
+    assert!(serving.join().unwrap().contains("bearer sk-openai"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_key_command_runs_for_the_list_of_models_only_when_the_server_wants_a_key() {
+    let place = Place::new(&[]);
+    let asked = place.folder.path().join("asked");
+    let script = format!("echo >> {}; echo sk-mine", asked.display());
+    place.write("config/askls/config.toml", &format!("api_key_command = ['/bin/sh', '-c', '{script}']\n"));
+    let model = FakeModel::start(Wire::Chat, []);
+    place.run(&["status", "--base-url", &model.base_url()]).await.assert_code(0);
+    assert!(!asked.exists(), "this server wants none");
+    let (address, serving) = server(REFUSED);
+    place.run(&["status", "--base-url", &address]).await.assert_code(3);
+    assert!(!serving.join().unwrap().contains("authorization"));
+    assert_eq!(fs::read_to_string(asked).unwrap(), "\n");
+}
+
+#[tokio::test]
+async fn an_address_without_a_path_is_asked_about() {
+    let (address, _serving) = server(MISSING);
+    let ran = Place::new(&[]).run(&["ask", "--base-url", &address, "go"]).await;
+    ran.assert_code(2).assert_stderr(&format!("did you mean base_url {address}/v1?"));
+    let (address, _serving) = server(MISSING);
+    let ran = Place::new(&[]).run(&["ask", "--base-url", &address, "--model", "m", "go"]).await;
+    ran.assert_code(3).assert_stderr(&format!("did you mean base_url {address}/v1?"));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_run_is_named() {
+    let ran = Place::new(&[]).run(&["ask", "--base-url", "http://127.0.0.1:1/v1", "go"]).await;
+    ran.assert_code(3).assert_stderr("nothing answers at http://127.0.0.1:1/v1: is the server running there");
+}
+
+#[tokio::test]
+async fn a_local_server_that_answers_is_used_when_nothing_is_set() {
+    let model = FakeModel::start(Wire::Chat, [text("ok"), text("ok")]);
+    let address = model.base_url();
+    let place = Place::new(&[]).variable("OLLAMA_HOST", address.trim_end_matches("/v1"));
+    let ran = place.run(&["ask", "go"]).await;
+    ran.assert_code(0).assert_stderr("model: fake-model (chat at ").assert_stderr("Ollama answers");
+    let ran = place.run(&["ask", "--model", "fake-model", "go"]).await;
+    assert_eq!(ran.assert_code(0).stderr, "", "who named the model is not told");
+    let ran = place.run(&["ask", "--model", "other", "go"]).await;
+    ran.assert_code(2).assert_stderr("Ollama has fake-model");
+}
+
+#[tokio::test]
+async fn the_schema_of_the_settings_is_the_shipped_one() {
+    let ran = Place::new(&[]).run(&["settings-schema"]).await;
+    let shipped =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("settings.schema.json")).unwrap();
+    assert_eq!(ran.assert_code(0).stdout, shipped);
+}
