@@ -1,0 +1,30 @@
+//! Drives the real binary over stdio, as an editor does, against a fake model server that refuses broken histories.
+//!
+//! A test names the row of the capability list that it shows: `// SPEC L3`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    unreachable_pub,
+    reason = "this crate is nothing but tests; its helpers fail a test by panicking and say why on stderr"
+)]
+
+mod answers;
+mod approval;
+mod ask;
+mod cancel;
+mod clients;
+mod code_actions;
+mod commands;
+mod documents;
+mod edges;
+mod edits_apply;
+mod edits_commands;
+mod edits_offer;
+mod edits_stale;
+mod flood;
+mod lifecycle;
+mod limits;
+mod provider;
+mod settings;
+mod support;
