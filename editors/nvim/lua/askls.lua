@@ -1,0 +1,258 @@
+--- askls in Neovim: starts the server for every file, `:Ask`, `:AskStop`, and a window for the answer.
+--- Nothing here is needed to use askls (plain `vim.lsp.config` works); it only makes asking shorter.
+local answer = require('askls.answer')
+
+local M = {}
+
+local NAME = 'askls'
+
+---@class askls.Options
+---@field cmd? string[] the server's command line; default: `askls` from PATH
+---@field settings? table<string, any> settings of askls by their names (`model`, `base_url`, `edits` ...)
+local options = { cmd = { 'askls' }, settings = {} }
+
+--- The running turns: progress token -> whose it is, and what its progress said last.
+---@type table<string|integer, { client_id: integer, text: string }>
+local running = {}
+
+--- What to do once a client has been initialized: client id -> functions.
+---@type table<integer, fun(client: vim.lsp.Client)[]>
+local waiting = {}
+
+local next_token = 1
+
+local function say(message, level)
+  vim.notify('askls: ' .. message, level or vim.log.levels.INFO)
+end
+
+--- Whether the server can be started; says what to do when it cannot.
+local function server_is_there(level)
+  if vim.fn.executable(options.cmd[1]) == 1 then
+    return true
+  end
+  local what_to_do = 'install it with `cargo install --path .` in a clone of askls, or name it: '
+    .. 'require("askls").setup{ cmd = { "/path/to/askls" } }'
+  say(('cannot run `%s`; %s'):format(options.cmd[1], what_to_do), level)
+  return false
+end
+
+local function is_file(bufnr)
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  return vim.bo[bufnr].buftype == '' and name ~= '' and not name:match('^%a[%w+.-]+://')
+end
+
+local function root_of(bufnr)
+  return is_file(bufnr) and vim.fs.root(bufnr, '.git') or vim.fn.getcwd()
+end
+
+--- Shows the newest progress in the command line, cut so that it never asks for a key press.
+local function echo(text)
+  vim.api.nvim_echo({ { vim.fn.strcharpart(text, 0, math.max(vim.v.echospace, 1)) } }, false, {})
+  vim.cmd.redrawstatus()
+end
+
+local function on_progress(event)
+  local client = vim.lsp.get_client_by_id(event.data.client_id)
+  local token, value = event.data.params.token, event.data.params.value
+  if not client or client.name ~= NAME or type(value) ~= 'table' then
+    return
+  end
+  if value.kind == 'end' then
+    running[token] = nil
+    return echo('askls: ' .. (value.message or 'done'))
+  end
+  -- A report without a message leaves the last one standing.
+  local text = value.message or running[token] and running[token].text or value.title or ''
+  running[token] = { client_id = client.id, text = text }
+  echo('askls: ' .. text)
+end
+
+--- Neovim itself says it when the server died; what is left is to forget its turns, for it sent no end.
+local function on_exit(_, _, client_id)
+  waiting[client_id] = nil
+  for token, turn in pairs(running) do
+    if turn.client_id == client_id then
+      running[token] = nil
+    end
+  end
+  vim.cmd.redrawstatus()
+end
+
+--- Sends `askls.ask`; the answer goes to the answer window.
+---@param client vim.lsp.Client
+---@param arguments { prompt: string, uri?: string, range?: table }
+local function send_ask(client, arguments, bufnr)
+  local token = ('askls-nvim-%d'):format(next_token)
+  next_token = next_token + 1
+  running[token] = { client_id = client.id, text = 'starting' }
+  -- A cancelled ask never comes back here: Neovim drops the answer, and the progress's end clears `running`.
+  client:request('workspace/executeCommand', {
+    command = 'askls.ask',
+    arguments = { arguments },
+    workDoneToken = token,
+  }, function(failure, result)
+    running[token] = nil
+    if failure then
+      return say(failure.message, vim.log.levels.ERROR)
+    end
+    if result.background then
+      return say('works on it in the background')
+    end
+    answer.show(arguments.prompt, result)
+  end, bufnr)
+end
+
+local function config()
+  local commands = {
+    -- Code actions ("Explain with agent") are asks too: their answers belong into the same window.
+    ['askls.ask'] = function(command, context)
+      local client = assert(vim.lsp.get_client_by_id(context.client_id))
+      send_ask(client, command.arguments[1], context.bufnr)
+    end,
+  }
+  return {
+    name = NAME,
+    cmd = options.cmd,
+    commands = commands,
+    -- The window shows the answer, so the server need not; with `background` only the server can.
+    init_options = vim.tbl_extend(
+      'keep',
+      options.settings,
+      { show_answer = options.settings.background == 'always' and 'document' or 'none' }
+    ),
+    root_dir = function(bufnr, on_dir)
+      if is_file(bufnr) then
+        on_dir(root_of(bufnr))
+      end
+    end,
+    on_init = function(client)
+      for _, action in ipairs(waiting[client.id] or {}) do
+        action(client)
+      end
+      waiting[client.id] = nil
+    end,
+    on_exit = vim.schedule_wrap(on_exit),
+  }
+end
+
+--- Starts the server for a buffer, or takes the one that already serves its root.
+---@return integer? client_id
+local function start(bufnr)
+  local started = vim.tbl_extend('force', config(), { root_dir = root_of(bufnr) })
+  return vim.lsp.start(started, { bufnr = bufnr, attach = is_file(bufnr) })
+end
+
+--- Calls `action` with the buffer's client, once it is ready.
+local function with_client(bufnr, action)
+  local client = vim.lsp.get_clients({ name = NAME, bufnr = bufnr })[1]
+  if not client and not is_file(bufnr) then
+    client = vim.lsp.get_clients({ name = NAME })[1]
+  end
+  if not client then
+    if not server_is_there(vim.log.levels.ERROR) then
+      return
+    end
+    local id = start(bufnr)
+    client = id and vim.lsp.get_client_by_id(id)
+  end
+  if not client then
+    return say('the server did not start; ' .. vim.lsp.get_log_path() .. ' may say why', vim.log.levels.ERROR)
+  end
+  if client.initialized then
+    return action(client)
+  end
+  waiting[client.id] = waiting[client.id] or {}
+  table.insert(waiting[client.id], action)
+end
+
+--- The position in the client's encoding; `byte` may be past the end of the line.
+local function position(bufnr, line, byte, encoding)
+  local text = vim.api.nvim_buf_get_lines(bufnr, line, line + 1, false)[1] or ''
+  return { line = line, character = vim.str_utfindex(text, encoding, math.min(byte, #text)) }
+end
+
+--- The range of `:{range}Ask`: the characters of the selection where the range is one, else whole lines.
+local function range_of(bufnr, first, last, encoding)
+  local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+  local by_characters = vim.fn.visualmode() == 'v' and from[2] == first and to[2] == last
+  if not by_characters then
+    return {
+      start = position(bufnr, first - 1, 0, encoding),
+      ['end'] = position(bufnr, last - 1, math.huge, encoding),
+    }
+  end
+  local text = vim.api.nvim_buf_get_lines(bufnr, last - 1, last, false)[1] or ''
+  local past = to[3] - 1
+  if vim.o.selection ~= 'exclusive' and past < #text then
+    past = past + vim.str_utf_end(text, to[3]) + 1 -- the mark is on the last character's first byte
+  end
+  return {
+    start = position(bufnr, first - 1, from[3] - 1, encoding),
+    ['end'] = position(bufnr, last - 1, past, encoding),
+  }
+end
+
+--- Asks the agent. The buffer goes along as the place where the user is; so does the range, where there is one.
+---@param prompt string
+---@param lines? [integer, integer] first and last line, counted from 1
+function M.ask(prompt, lines)
+  local bufnr = vim.api.nvim_get_current_buf()
+  with_client(bufnr, function(client)
+    local arguments = { prompt = prompt }
+    if is_file(bufnr) then
+      arguments.uri = vim.uri_from_bufnr(bufnr)
+      arguments.range = lines and range_of(bufnr, lines[1], lines[2], client.offset_encoding)
+    end
+    send_ask(client, arguments, bufnr)
+  end)
+end
+
+--- Stops every running ask.
+function M.stop()
+  for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
+    client:request('workspace/executeCommand', { command = 'askls.stop', arguments = {} }, function(failure)
+      if failure then
+        say(failure.message, vim.log.levels.ERROR)
+      end
+    end)
+  end
+end
+
+--- What the agent is doing, for a status line: `%{v:lua.require'askls'.status()}`. Empty when it does nothing.
+---@return string
+function M.status()
+  local _, turn = next(running)
+  return turn and ('askls: ' .. turn.text) or ''
+end
+
+--- Starts askls for every file from now on, and creates `:Ask` and `:AskStop`.
+---@param given? askls.Options
+function M.setup(given)
+  options = vim.tbl_deep_extend('force', { cmd = { 'askls' }, settings = {} }, given or {})
+  -- A list is taken whole: `setup{ cmd = { "askls" } }` must not keep arguments of a longer default.
+  options.cmd = given and given.cmd or options.cmd
+
+  local group = vim.api.nvim_create_augroup('askls', {})
+  vim.api.nvim_create_autocmd('LspProgress', { group = group, callback = on_progress })
+  vim.api.nvim_create_user_command('Ask', function(command)
+    M.ask(command.args, command.range > 0 and { command.line1, command.line2 } or nil)
+  end, { nargs = '+', range = true, desc = 'Ask the agent' })
+  vim.api.nvim_create_user_command('AskStop', M.stop, { desc = 'Stop the agent' })
+
+  if not server_is_there(vim.log.levels.WARN) then
+    return
+  end
+  vim.lsp.config(NAME, config())
+  vim.lsp.enable(NAME)
+  -- `vim.lsp.enable` goes by file types, and some files have none.
+  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
+    group = group,
+    callback = vim.schedule_wrap(function(event)
+      if vim.api.nvim_buf_is_loaded(event.buf) and vim.bo[event.buf].filetype == '' and is_file(event.buf) then
+        start(event.buf)
+      end
+    end),
+  })
+end
+
+return M

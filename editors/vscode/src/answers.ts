@@ -1,0 +1,60 @@
+// Answers as read-only Markdown documents beside the code.
+import * as vscode from 'vscode';
+
+/** What the command `askls.ask` results in, as far as it is shown. */
+export interface AskResult {
+  answer?: string;
+  stopReason?: string;
+  limit?: string;
+  detail?: string;
+  background?: boolean;
+}
+
+const SCHEME = 'askls-answer';
+
+export class Answers implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  /** The text of every answer whose document is open. */
+  private readonly texts = new Map<string, string>();
+  private readonly registrations: vscode.Disposable[];
+  private count = 0;
+
+  constructor() {
+    this.registrations = [
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.texts.delete(uri.toString())),
+    ];
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.texts.get(uri.toString()) ?? 'This answer is no longer kept.\n';
+  }
+
+  /** Opens an answer without taking the focus from the code. The next one takes its tab, unless the tab is pinned. */
+  async show(prompt: string, result: AskResult): Promise<void> {
+    this.count += 1;
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/Answer ${this.count}.md` });
+    this.texts.set(uri.toString(), text(prompt, result));
+    const document = await vscode.workspace.openTextDocument(uri);
+    await vscode.window.showTextDocument(document, { viewColumn: column(), preserveFocus: true, preview: true });
+  }
+
+  dispose(): void {
+    for (const registration of this.registrations) registration.dispose();
+  }
+}
+
+/** Where the last answer stands, else beside the code. */
+function column(): vscode.ViewColumn {
+  const open = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.scheme === SCHEME);
+  return open?.viewColumn ?? vscode.ViewColumn.Beside;
+}
+
+function text(prompt: string, result: AskResult): string {
+  const parts = [`# ${prompt.replace(/\s+/g, ' ')}`];
+  if (result.answer) parts.push(result.answer.trimEnd());
+  if (result.stopReason !== 'answer') {
+    const reason = [result.stopReason, result.limit].filter(Boolean).join(': ').replaceAll('_', ' ');
+    parts.push(`> **Not finished: ${reason}.** ${result.detail ?? ''}`.trimEnd());
+  }
+  return parts.join('\n\n') + '\n';
+}

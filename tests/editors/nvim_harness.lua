@@ -1,0 +1,161 @@
+--- What the Neovim drives share: a project in a temporary folder, the server's command line, waits that end on
+--- conditions, and a runner that prints `N passed, N failed`. Loaded with `dofile` under `nvim -l`.
+local M = { progress = {}, messages = {}, notes = {}, questions = {} }
+
+--- A condition that a healthy run meets in milliseconds; only a hanging one ever waits this long.
+local PATIENCE_MS = 20000
+
+--- The server's command line: the drive's own arguments.
+M.cmd = {}
+for i = 1, #arg do
+  -- the drive changes its folder, so a path must not be relative
+  M.cmd[i] = arg[i]:find('/') and vim.fn.fnamemodify(arg[i], ':p') or arg[i]
+end
+assert(#M.cmd > 0, 'usage: nvim -l DRIVE.lua SERVER [ARGUMENT...]')
+
+M.main = { 'fn main() {', '    println!("hello \u{1F980}");', '}', '', '// ask: where is main defined?' }
+M.root = vim.fs.normalize(vim.fn.tempname())
+vim.fn.mkdir(M.root .. '/.git', 'p')
+vim.fn.writefile(M.main, M.root .. '/main.rs')
+vim.fn.writefile({ '[package]', 'name = "sample"' }, M.root .. '/Cargo.toml')
+vim.cmd.cd(M.root)
+vim.cmd('filetype on') -- `nvim -l` starts with it off
+
+function M.wait(condition, what)
+  if not vim.wait(PATIENCE_MS, condition, 10) then
+    error('timed out waiting for ' .. what, 2)
+  end
+end
+
+function M.equal(want, got, what)
+  if not vim.deep_equal(want, got) then
+    error(('%s: want %s, got %s'):format(what, vim.inspect(want), vim.inspect(got)), 2)
+  end
+end
+
+function M.contains(part, text, what)
+  if not (text or ''):find(part, 1, true) then
+    error(('%s: want something with %q, got %s'):format(what, part, vim.inspect(text)), 2)
+  end
+end
+
+vim.api.nvim_create_autocmd('LspProgress', {
+  callback = function(event)
+    table.insert(M.progress, vim.deepcopy(event.data.params.value))
+  end,
+})
+vim.lsp.handlers['window/showMessage'] = function(_, params)
+  table.insert(M.messages, params.message)
+end
+vim.notify = function(message)
+  table.insert(M.notes, message)
+end
+
+--- The title that the next questions are answered with; nil dismisses them.
+M.choose = nil
+vim.ui.select = function(items, options, callback)
+  local format = options.format_item or tostring
+  local titles = vim.tbl_map(format, items)
+  table.insert(M.questions, { kind = options.kind, prompt = options.prompt, titles = titles })
+  for i, title in ipairs(titles) do
+    if title == M.choose then
+      return vim.schedule(function()
+        callback(items[i], i)
+      end)
+    end
+  end
+  vim.schedule(function()
+    callback(nil, nil)
+  end)
+end
+
+function M.reset()
+  M.progress, M.messages, M.notes, M.questions = {}, {}, {}, {}
+end
+
+function M.kinds()
+  return vim.tbl_map(function(value)
+    return value.kind
+  end, M.progress)
+end
+
+--- One begin, then only reports, then one end.
+function M.check_progress()
+  local kinds = M.kinds()
+  M.equal('begin', kinds[1], 'the first progress')
+  M.equal('end', kinds[#kinds], 'the last progress')
+  for i = 2, #kinds - 1 do
+    M.equal('report', kinds[i], 'progress ' .. i)
+  end
+end
+
+function M.progress_has_ended()
+  return M.kinds()[#M.progress] == 'end'
+end
+
+--- Opens main.rs as it is on disk and returns its buffer and its client named `name`.
+function M.open(name)
+  vim.cmd.edit({ M.root .. '/main.rs', bang = true })
+  local bufnr = vim.api.nvim_get_current_buf()
+  local function clients()
+    return vim.lsp.get_clients({ bufnr = bufnr, name = name })
+  end
+  M.wait(function()
+    return #clients() == 1 and clients()[1].initialized
+  end, name .. ' to attach')
+  return bufnr, clients()[1]
+end
+
+function M.text(bufnr)
+  return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+end
+
+--- A model server that accepts every connection and never says a word: a turn with it runs until it is stopped.
+---@return string base_url
+function M.silent_model_server()
+  local server = assert(vim.uv.new_tcp())
+  local held = { server } -- what nothing holds is collected, and closed
+  M.held = held
+  assert(server:bind('127.0.0.1', 0))
+  server:listen(16, function()
+    local connection = assert(vim.uv.new_tcp())
+    server:accept(connection)
+    connection:read_start(function() end)
+    table.insert(held, connection)
+  end)
+  return ('http://127.0.0.1:%d/v1'):format(server:getsockname().port)
+end
+
+--- The settings that send a turn to that server.
+function M.silent_model_settings()
+  return { base_url = M.silent_model_server(), model = 'silent', wire = 'chat' }
+end
+
+local tests = {}
+function M.test(rule, run)
+  table.insert(tests, { rule, run })
+end
+
+--- Runs every test in order, and ends Neovim with the result.
+function M.finish()
+  local passed, failed = 0, 0
+  for _, test in ipairs(tests) do
+    local start = vim.uv.hrtime()
+    M.reset()
+    local ok, failure = xpcall(test[2], tostring)
+    local took = (vim.uv.hrtime() - start) / 1e6
+    io.stdout:write(('%s %s (%d ms)\n'):format(ok and 'ok  ' or 'FAIL', test[1], took))
+    if ok then
+      passed = passed + 1
+    else
+      failed = failed + 1
+      io.stdout:write('     ' .. failure:gsub('\n', '\n     ') .. '\n')
+      io.stdout:write('     said: ' .. vim.inspect({ M.messages, M.notes, M.questions }):gsub('%s+', ' ') .. '\n')
+    end
+  end
+  vim.fn.delete(M.root, 'rf')
+  io.stdout:write(('%d passed, %d failed\n'):format(passed, failed))
+  os.exit((failed == 0 and passed > 0) and 0 or 1)
+end
+
+return M

@@ -1,0 +1,190 @@
+--- Drives the plugin of editors/nvim in a real Neovim: `:Ask`, its range, `:AskStop`, the answer window.
+---
+---     nvim -l tests/editors/nvim_plugin.lua target/debug/askls
+local here = vim.fs.dirname(vim.uv.fs_realpath(debug.getinfo(1, 'S').source:sub(2)))
+local h = dofile(here .. '/nvim_harness.lua')
+local test, wait, equal, contains = h.test, h.wait, h.equal, h.contains
+vim.opt.runtimepath:prepend(vim.fs.normalize(here .. '/../../editors/nvim'))
+local askls = require('askls')
+
+local function answer_window()
+  local window = vim.fn.bufwinid('^askls://answer$')
+  return window ~= -1 and window or nil
+end
+
+local function answer_text()
+  local window = answer_window()
+  return window and table.concat(h.text(vim.api.nvim_win_get_buf(window)), '\n') or ''
+end
+
+--- Waits for the answer to the question `prompt`; it stands under the question.
+local function answer_to(prompt)
+  wait(function()
+    return vim.startswith(answer_text(), '# ' .. prompt)
+  end, 'the answer window')
+  return answer_text()
+end
+
+--- What the plugin sent to the server last, as the server's log would show it.
+local sent = {}
+local function listen(client)
+  local request = client.request
+  client.request = function(self, method, params, ...)
+    if method == 'workspace/executeCommand' then
+      sent = params
+    end
+    return request(self, method, params, ...)
+  end
+end
+
+local bufnr, client
+
+test('a missing server is said, with what to do', function()
+  askls.setup({ cmd = { 'askls-that-is-not-there' } })
+  contains('cannot run `askls-that-is-not-there`', h.notes[1], 'at setup')
+  contains('cargo install', h.notes[1], 'at setup')
+  vim.cmd('Ask anything')
+  contains('cannot run `askls-that-is-not-there`', h.notes[2], 'at :Ask')
+end)
+
+test('setup attaches the server to a file, with the settings', function()
+  askls.setup({ cmd = h.cmd, settings = { max_steps = 20 } })
+  bufnr, client = h.open('askls')
+  listen(client)
+  equal({ max_steps = 20, show_answer = 'none' }, client.config.init_options, 'initializationOptions')
+  equal(h.root, vim.fs.normalize(client.root_dir), 'root')
+end)
+
+test(':Ask opens the answer in a Markdown window and leaves the cursor where it was', function()
+  local window = vim.api.nvim_get_current_win()
+  vim.cmd('Ask Read Cargo.toml')
+  contains('askls', askls.status(), 'the status line')
+  contains('name = "sample"', answer_to('Read Cargo.toml'), 'the answer')
+  equal('markdown', vim.bo[vim.api.nvim_win_get_buf(answer_window())].filetype, 'file type')
+  equal(window, vim.api.nvim_get_current_win(), 'the current window')
+  equal({ prompt = 'Read Cargo.toml', uri = vim.uri_from_bufnr(bufnr) }, sent.arguments[1], 'the argument')
+  h.check_progress()
+  equal('', askls.status(), 'the status line afterwards')
+  equal({}, h.messages, 'messages')
+end)
+
+test('the next answer takes the same window', function()
+  local window = answer_window()
+  vim.cmd('Ask What files are in the current directory?')
+  contains('main.rs', answer_to('What files are in the current directory?'), 'the answer')
+  equal(window, answer_window(), 'the window')
+  equal(2, #vim.api.nvim_tabpage_list_wins(0), 'windows')
+end)
+
+test("a selection of characters goes along in the server's encoding", function()
+  vim.cmd.normal({ '2G0fh' .. 'vf\u{1F980}\27', bang = true }) -- from `hello` to the crab, which is 4 bytes, 2 utf-16 units
+  vim.cmd("'<,'>Ask What is this?")
+  answer_to('What is this?')
+  local line = h.main[2]
+  local function units(byte)
+    return vim.str_utfindex(line, client.offset_encoding, byte)
+  end
+  local first, last = line:find('hello \u{1F980}', 1, true)
+  equal({
+    start = { line = 1, character = units(first - 1) },
+    ['end'] = { line = 1, character = units(last) },
+  }, sent.arguments[1].range, 'the range')
+end)
+
+test('a range of lines goes along whole', function()
+  vim.cmd('1,2Ask What are these lines?')
+  answer_to('What are these lines?')
+  equal({
+    start = { line = 0, character = 0 },
+    ['end'] = { line = 1, character = vim.str_utfindex(h.main[2], client.offset_encoding) },
+  }, sent.arguments[1].range, 'the range')
+end)
+
+test('an edit is offered, applied when Apply is chosen, and undone in one step', function()
+  h.choose = 'Apply'
+  vim.cmd('Ask replace `hello` with `goodbye` in main.rs')
+  wait(function()
+    return h.text(bufnr)[2] == '    println!("goodbye \u{1F980}");'
+  end, 'the edit')
+  h.choose = nil
+  vim.cmd.undo()
+  equal(h.main, h.text(bufnr), 'the text after one undo')
+end)
+
+test('the answer to a code action opens in the window too', function()
+  vim.api.nvim_win_set_cursor(0, { #h.main, 5 })
+  vim.lsp.buf.code_action({
+    apply = true,
+    filter = function(action)
+      return action.title == 'Ask agent: where is main defined?'
+    end,
+  })
+  contains('main', answer_to('where is main defined?'), 'the answer')
+end)
+
+test('a file without a file type is attached too', function()
+  vim.cmd.edit(h.root .. '/notes-without-a-type')
+  wait(function()
+    return #vim.lsp.get_clients({ bufnr = 0, name = 'askls' }) == 1
+  end, 'askls to attach')
+  equal('', vim.bo.filetype, 'file type')
+  equal(1, #vim.lsp.get_clients({ name = 'askls' }), 'servers')
+  vim.cmd.buffer(bufnr)
+end)
+
+test('`q` closes the answer window, and the next answer opens it again', function()
+  vim.api.nvim_set_current_win(answer_window())
+  vim.api.nvim_feedkeys('q', 'x', false)
+  equal(nil, answer_window(), 'the window')
+  vim.cmd('Ask Read Cargo.toml')
+  answer_to('Read Cargo.toml')
+end)
+
+test('the server ends with code 0 when it is told to', function()
+  vim.lsp.enable('askls', false)
+  wait(function()
+    return #vim.lsp.get_clients({ name = 'askls' }) == 0
+  end, 'the client to go')
+  equal({}, h.notes, 'complaints')
+end)
+
+local pid_file = h.root .. '/.git/pid'
+
+test(':AskStop ends a turn whose model never answers', function()
+  local cmd = { 'sh', '-c', 'echo $$ > "$0"; exec "$@"', pid_file }
+  askls.setup({ cmd = vim.list_extend(cmd, h.cmd), settings = h.silent_model_settings() })
+  h.open('askls')
+  vim.cmd('Ask hello?')
+  wait(function()
+    return #h.progress > 0
+  end, 'the progress to begin')
+  contains('askls: ', askls.status(), 'the status line')
+  vim.cmd.AskStop()
+  wait(h.progress_has_ended, 'the end of the progress')
+  h.check_progress()
+  equal('', askls.status(), 'the status line afterwards')
+end)
+
+test('after the death of the server nothing seems to run, and the next :Ask starts it again', function()
+  vim.cmd('Ask hello?')
+  wait(function()
+    return #h.progress > 0
+  end, 'the progress to begin')
+  local pid = vim.fn.readfile(pid_file)[1]
+  vim.uv.kill(tonumber(pid), 'sigkill')
+  wait(function()
+    return #h.notes > 0
+  end, 'the message')
+  contains('quit with exit code', h.notes[1], 'the message')
+  equal('', askls.status(), 'the status line')
+  h.reset()
+  vim.cmd('Ask hello again?')
+  wait(function()
+    return #h.progress > 0
+  end, 'the progress to begin')
+  equal(false, pid == vim.fn.readfile(pid_file)[1], 'the same process')
+  vim.cmd.AskStop()
+  wait(h.progress_has_ended, 'the end of the progress')
+end)
+
+h.finish()
