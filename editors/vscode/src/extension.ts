@@ -73,7 +73,10 @@ async function startAnew(answers: Answers): Promise<boolean> {
   const run = { command: server.path, args: ['lsp'], transport: TransportKind.stdio };
   const started = new LanguageClient('askls', 'Askls', run, clientOptions(answers, progress));
   started.onDidChangeState(({ newState }) => {
-    if (newState !== State.Running) progress.closeAll();
+    if (newState !== State.Running) return progress.closeAll();
+    // Not as initialization options: what stands there holds until the settings say otherwise, so that a setting which
+    // the user takes back would go on.
+    void sendSettings();
   });
   client = started;
   try {
@@ -109,7 +112,6 @@ function clientOptions(answers: Answers, progress: ProgressNotifications): Langu
   return {
     // No virtual documents: VS Code opens some of its own (diffs, previews), and the answers are some.
     documentSelector: [{ scheme: 'file' }, { scheme: 'untitled' }],
-    initializationOptions: settingsForServer,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     middleware,
   };
