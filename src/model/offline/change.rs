@@ -22,17 +22,12 @@ const MAX_FILES: usize = 10;
 
 pub(super) const PROPOSED: &str = "The edit is proposed.";
 
-/// Replaces in the file that was named; where none was, in the file of the folder that holds the text.
-pub(super) fn replace(
-    wish: &Replacement,
-    folder: Option<&str>,
-    board: &Board<'_>,
-    scene: &Scene,
-) -> Result<Section, Needed> {
+/// Replaces in the file that was named; where none was, in the file that holds the text.
+pub(super) fn replace(wish: &Replacement, board: &Board<'_>, scene: &Scene) -> Result<Section, Needed> {
     if wish.find.is_empty() {
         return Ok(Section::said("The text to replace is empty: say what to replace."));
     }
-    let paths = match files_of(wish, folder, board, scene)? {
+    let paths = match files_of(wish, board, scene)? {
         Ok(paths) => paths,
         Err(section) => return Ok(section),
     };
@@ -80,7 +75,6 @@ fn once(parts: Vec<(Section, bool)>) -> Vec<(Section, bool)> {
 /// The files to change; or an answer that says why none is.
 fn files_of(
     wish: &Replacement,
-    folder: Option<&str>,
     board: &Board<'_>,
     scene: &Scene,
 ) -> Result<Result<Vec<String>, Section>, Needed> {
@@ -89,23 +83,15 @@ fn files_of(
         return Ok(located.map_err(|why| Section::said(sentence(&format!("nothing was changed: {why}")))));
     }
     let first_line = wish.find.lines().find(|line| !line.trim().is_empty()).unwrap_or(&wish.find);
-    let outcome = board.ask(
-        Call::new("search")
-            .with("pattern", regex::escape(first_line))
-            .with("case_sensitive", true)
-            .maybe("path", folder),
-    )?;
+    let outcome = board
+        .ask(Call::new("search").with("pattern", regex::escape(first_line)).with("case_sensitive", true))?;
     let found = Matches::parse(&outcome.text);
     let files = distinct(found.matches.iter().map(|found| found.path.as_str()));
     if outcome.is_error || files.is_empty() {
         let why = if outcome.is_error {
             reason(&outcome.text)
         } else {
-            format!(
-                "{} was not found in {}",
-                ticked(&wish.find),
-                folder.map_or("the workspace".to_owned(), ticked)
-            )
+            format!("{} was not found in the workspace", ticked(&wish.find))
         };
         return Ok(Err(Section::said(sentence(&format!("nothing was changed: {why}")))));
     }
@@ -291,7 +277,6 @@ pub(super) fn set(
         find: old.trim_matches(['"', '\'']).to_owned(),
         with: value.trim_matches(['"', '\'']).to_owned(),
         target: None,
-        scope: None,
         everywhere: false,
         places: Places::First,
         whole_words: false,

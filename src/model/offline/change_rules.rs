@@ -135,7 +135,6 @@ fn replacements(
             find: find.to_owned(),
             with: with.to_owned(),
             target,
-            scope: None,
             everywhere: places.everywhere,
             places: places.line.map_or(Places::All, Places::Line),
             whole_words,

@@ -138,9 +138,7 @@ fn carry_out(wish: &Wish, board: &Board<'_>, scene: &Scene) -> Result<Section, N
         Wish::Uses { name, scope, calls_only, count } => {
             in_place(scope.as_ref(), board, |place| names::uses(name, place, *calls_only, *count, board))
         }
-        Wish::Replace(replacement) => in_folder(replacement.scope.as_ref(), board, |folder| {
-            change::replace(replacement, folder, board, scene)
-        }),
+        Wish::Replace(replacement) => change::replace(replacement, board, scene),
         Wish::Set { key, value, target } => change::set(key, value, target, board, scene),
         Wish::Create { path, text, overwrite } => whole_files::create(path, text, *overwrite, board),
         Wish::Append { target, text } => change::append(target, text, board, scene),

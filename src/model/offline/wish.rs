@@ -93,8 +93,6 @@ pub(super) struct Replacement {
     pub(super) with: String,
     /// `None`: nothing was said about where.
     pub(super) target: Option<Target>,
-    /// A folder that bounds where to look when no file was named.
-    pub(super) scope: Option<Scope>,
     /// All files are meant.
     pub(super) everywhere: bool,
     pub(super) places: Places,

@@ -117,9 +117,9 @@ fn every_phrase_that_the_help_names_is_understood() {
         how are retries limited?
           [Question { words: "how are retries limited" }]
         replace `old` with `new` in src/main.rs
-          [Replace(Replacement { find: "old", with: "new", target: Some(Path("src/main.rs")), scope: None, everywhere: false, places: All, whole_words: false, on_lines_with: None })]
+          [Replace(Replacement { find: "old", with: "new", target: Some(Path("src/main.rs")), everywhere: false, places: All, whole_words: false, on_lines_with: None })]
         rename old to new in src/main.rs
-          [Replace(Replacement { find: "old", with: "new", target: Some(Path("src/main.rs")), scope: None, everywhere: false, places: All, whole_words: true, on_lines_with: None })]
+          [Replace(Replacement { find: "old", with: "new", target: Some(Path("src/main.rs")), everywhere: false, places: All, whole_words: true, on_lines_with: None })]
         create notes.md with `text`
           [Create { path: "notes.md", text: "text\n", overwrite: false }]
         run `cargo test`
