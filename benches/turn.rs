@@ -86,6 +86,8 @@ async fn turn(wire: &str, base_url: &str, folder: &std::path::Path) {
         tools: Toolbox::standard(&ToolSettings::default()),
         limits: Limits { max_steps: STEPS as u32 + 1, ..Limits::default() },
         policy: ApprovalPolicy::default(),
+        retries: askls::agent::RetryPolicy::default(),
+        first_tool: askls::agent::FirstTool::default(),
     };
     let context = TurnContext {
         files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(vec![folder.to_owned()])))),

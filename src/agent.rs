@@ -6,6 +6,7 @@ mod calls;
 pub mod limits;
 pub mod prompt;
 mod reply;
+pub mod retry;
 pub mod thread;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     model::{Finish, ModelClient, ModelError, Request, ToolChoice},
-    protocol::{Event, Item, Limit, MessageState, StopReason, Usage},
+    protocol::{Cost, Event, Item, Limit, MessageState, StopReason, Usage},
     tools::Toolbox,
     workspace::TurnFiles,
 };
@@ -22,6 +23,7 @@ use crate::{
 pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question};
 pub use limits::{Limits, OnLimit};
 pub use prompt::{Focus, Mode, UserInput};
+pub use retry::RetryPolicy;
 pub use thread::Thread;
 
 use limits::LoopGuard;
@@ -34,6 +36,23 @@ pub struct Agent {
     pub tools: Toolbox,
     pub limits: Limits,
     pub policy: ApprovalPolicy,
+    pub retries: RetryPolicy,
+    /// Of the first request of a turn; the others are free.
+    pub first_tool: FirstTool,
+}
+
+/// Whether a turn begins with a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum FirstTool {
+    /// As the model likes.
+    #[default]
+    Auto,
+    /// The whole turn goes without calls; the tools are shown all the same.
+    None,
+    /// With some call.
+    Required,
+    /// With a call of this tool.
+    Named(String),
 }
 
 /// What one turn works with, given by the face that started it.
@@ -62,6 +81,8 @@ pub struct TurnResult {
     /// Model requests that were made.
     pub steps: u32,
     pub usage: Usage,
+    /// `None` when the model's price is not known.
+    pub cost: Option<Cost>,
 }
 
 impl TurnResult {
@@ -84,6 +105,7 @@ struct Ending {
 struct Progress {
     steps: u32,
     usage: Usage,
+    cost: Option<Cost>,
     last_tool: Option<String>,
     /// The model's words of the last step, which stand beside its calls.
     last_words: String,
@@ -108,15 +130,17 @@ impl Agent {
         let mut progress = Progress::default();
         let ending = agent.run_steps(thread, &mut progress, context, &events).await;
 
-        let Progress { steps, usage, .. } = progress;
+        let Progress { steps, usage, cost, .. } = progress;
         events.emit(&Event::TurnEnded {
             thread_id: thread.id().clone(),
             stop_reason: ending.stop_reason,
             limit: ending.stop_reason.limit(),
+            fault: ending.stop_reason.fault(),
             detail: ending.detail.clone(),
             answer: ending.answer.clone(),
             steps,
             usage,
+            cost,
         });
         TurnResult {
             answer: ending.answer,
@@ -124,6 +148,7 @@ impl Agent {
             detail: ending.detail,
             steps,
             usage,
+            cost,
         }
     }
 
@@ -198,7 +223,7 @@ impl Agent {
     async fn step(
         &self,
         thread: &mut Thread,
-        tool_choice: ToolChoice,
+        tool_choice: ToolChoice<'_>,
         progress: &mut Progress,
         context: &TurnContext,
         events: &Events<'_>,
@@ -214,12 +239,17 @@ impl Agent {
             items: thread.items(),
             tools: self.tools.specs(),
             tool_choice,
+            answer_schema: None,
             cache_key: cache_key.as_str(),
         };
         let (items, finish) = match reply::ask(&*self.model, request, events, &context.cancel).await {
             Reply::Whole { items, finish, usage } => {
                 progress.usage += usage;
-                events.emit(&Event::Usage { step: progress.steps, usage: progress.usage });
+                events.emit(&Event::Usage {
+                    step: progress.steps,
+                    usage: progress.usage,
+                    cost: progress.cost,
+                });
                 (items, finish)
             }
             Reply::Broken { texts, error } => {
@@ -240,7 +270,7 @@ impl Agent {
             return Err(refusal(answer));
         }
         match finish {
-            Finish::Stop | Finish::Refusal => Ok((calls, answer)),
+            Finish::Stop | Finish::Pause | Finish::Refusal => Ok((calls, answer)),
             Finish::Length => Err(Ending {
                 stop_reason: StopReason::Limit(Limit::OutputTokens),
                 detail: Some(
@@ -249,7 +279,7 @@ impl Agent {
                 answer,
             }),
             Finish::ContentFilter => Err(Ending {
-                stop_reason: StopReason::Refused,
+                stop_reason: StopReason::Filtered,
                 detail: Some("the server's content filter cut the answer off".to_owned()),
                 answer,
             }),
@@ -284,19 +314,7 @@ fn context_full(answer: String) -> Ending {
 }
 
 fn broken(error: ModelError, answer: String) -> Ending {
-    let stop_reason = match &error {
-        ModelError::Interrupted { .. } | ModelError::Stalled { .. } | ModelError::Malformed { .. } => {
-            StopReason::Interrupted
-        }
-        ModelError::ContextTooLong { .. } => StopReason::Limit(Limit::Context),
-        ModelError::Auth { .. }
-        | ModelError::Busy { .. }
-        | ModelError::Quota { .. }
-        | ModelError::Network { .. }
-        | ModelError::Rejected { .. }
-        | ModelError::Settings { .. } => StopReason::ProviderError,
-    };
-    Ending { stop_reason, detail: Some(error.to_string()), answer }
+    Ending { stop_reason: error.kind.stop_reason(), detail: Some(error.message), answer }
 }
 
 fn is_refusal(item: &Item) -> bool {

@@ -3,7 +3,6 @@
 mod approver;
 mod ask;
 mod printer;
-mod settings_watch;
 mod status;
 mod view;
 
@@ -19,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     config::{self, Environment, Loaded, Settings},
-    protocol::StopReason,
+    protocol::{Fault, StopReason},
 };
 
 /// A language server that gives any editor an agent. Without a command it is the language server itself.
@@ -125,10 +124,10 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Done | Exit::Turn(StopReason::Answer) => 0,
             Exit::Turn(StopReason::Limit(_)) => 1,
-            Exit::Usage => 2,
-            Exit::Provider | Exit::Turn(StopReason::ProviderError) => 3,
-            Exit::Turn(StopReason::Interrupted) => 4,
-            Exit::Turn(StopReason::Refused) => 5,
+            Exit::Usage | Exit::Turn(StopReason::ProviderError(Fault::Settings)) => 2,
+            Exit::Provider | Exit::Turn(StopReason::ProviderError(_)) => 3,
+            Exit::Turn(StopReason::Interrupted | StopReason::Stalled | StopReason::Malformed) => 4,
+            Exit::Turn(StopReason::Refused | StopReason::Filtered) => 5,
             Exit::Turn(StopReason::Empty) => 6,
             Exit::NotWritten => 7,
             // As shells say of a program that SIGINT ended.

@@ -22,7 +22,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use crate::{
-    agent::{ApprovalPolicy, Limits},
+    agent::{ApprovalPolicy, FirstTool, Limits, RetryPolicy},
     model::select::{Choice, KeySource, LocalServer, OpenAi},
     tools::ToolSettings,
 };
@@ -114,11 +114,21 @@ impl Settings {
         Limits {
             max_steps: self.values.max_steps.map_or(defaults.max_steps, |steps| steps.0),
             on_limit: self.values.on_limit.unwrap_or(defaults.on_limit),
+            context_tokens: None,
         }
     }
 
     pub fn policy(&self) -> ApprovalPolicy {
         ApprovalPolicy { approvals: self.values.approvals.unwrap_or_default() }
+    }
+
+    pub fn retries(&self) -> RetryPolicy {
+        RetryPolicy::default()
+    }
+
+    /// Whether turns begin with a call.
+    pub fn first_tool(&self) -> FirstTool {
+        FirstTool::default()
     }
 
     pub fn tools(&self) -> ToolSettings {

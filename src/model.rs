@@ -4,19 +4,27 @@
 mod call_ids;
 pub mod catalog;
 pub mod chat;
+mod client;
+pub mod error;
 pub mod http;
+pub mod messages;
 pub mod offline;
+pub mod options;
 pub mod responses;
 pub mod select;
 mod sse;
 #[cfg(test)]
 mod story;
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use futures::{future::BoxFuture, stream::BoxStream};
 
 use crate::protocol::{Item, Usage, Wire};
+
+pub use catalog::Price;
+pub use error::{ErrorKind, ModelError, Retry};
+pub use options::Options;
 
 /// One model on one server (or inside askls).
 pub trait ModelClient: Send + Sync {
@@ -40,6 +48,8 @@ pub struct ModelInfo {
     pub server: Option<String>,
     /// The whole window in tokens, where it is known.
     pub context_window: Option<u64>,
+    /// What its tokens cost, where that is known.
+    pub price: Option<Price>,
 }
 
 pub type ModelStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
@@ -53,7 +63,9 @@ pub struct Request<'a> {
     pub items: &'a [Item],
     /// Empty means that the key is not sent at all.
     pub tools: &'a [ToolSpec],
-    pub tool_choice: ToolChoice,
+    pub tool_choice: ToolChoice<'a>,
+    /// A JSON schema that the whole answer has to fit, where the server can bind it; no tools go with it.
+    pub answer_schema: Option<&'a serde_json::Value>,
     /// The same for all requests of a thread: the prompt cache's key.
     pub cache_key: &'a str,
 }
@@ -67,12 +79,17 @@ pub struct ToolSpec {
     pub parameters: serde_json::Value,
 }
 
+/// Whether the model may, must or must not call a tool. Without tools it is not sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolChoice {
+pub enum ToolChoice<'a> {
     #[default]
     Auto,
     /// The tools are shown (the prompt cache's prefix stays) but must not be called.
     None,
+    /// Some tool must be called.
+    Required,
+    /// The tool of this name must be called.
+    Named(&'a str),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +110,8 @@ pub enum ModelEvent {
 pub enum Finish {
     /// By itself, with or without calls: the items decide what comes next, not this word.
     Stop,
+    /// The server paused a long reply: it goes on when the thread is sent back as it is (Messages `pause_turn`).
+    Pause,
     /// The reply was cut at the token limit; calls in it must not run.
     Length,
     /// A filter cut or withheld the reply; calls in it must not run.
@@ -101,64 +120,6 @@ pub enum Finish {
     Refusal,
     /// The reply was cut because the thread no longer fits the window.
     ContextTooLong,
-}
-
-/// Why a request gave no reply, or none to the end. The variant says what a caller can do about it; `message` is
-/// for people: what the server said, where, and what to try. No variant ever holds a key.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
-    /// The key is missing, wrong, or not allowed to use this model (401, 403).
-    #[error("{message}")]
-    Auth { message: String },
-    /// The thread does not fit the model's window.
-    #[error("{message}")]
-    ContextTooLong { message: String },
-    /// Too many requests, overloaded, or a fault of the server (408, 409, 429, 5xx): the same request may succeed later.
-    #[error("{message}")]
-    Busy { message: String, retry_after: Option<Duration> },
-    /// Quota or credit is used up: waiting does not help.
-    #[error("{message}")]
-    Quota { message: String },
-    /// The server could not be reached, or did not begin to answer in time.
-    #[error("{message}")]
-    Network { message: String },
-    /// The stream ended without its end.
-    #[error("{message}")]
-    Interrupted { message: String },
-    /// No byte for the idle time-out.
-    #[error("{message}")]
-    Stalled { message: String },
-    /// The answer is not of the wire's form.
-    #[error("{message}")]
-    Malformed { message: String },
-    /// The server refuses this request, now and later (400, 404, 422 ...).
-    #[error("{message}")]
-    Rejected { message: String },
-    /// Settings that cannot work: a bad base URL, a key command that fails.
-    #[error("{message}")]
-    Settings { message: String },
-}
-
-impl ModelError {
-    /// Whether the same request may succeed when it is sent again before anything of its reply was shown.
-    pub fn is_transient(&self) -> bool {
-        matches!(
-            self,
-            Self::Busy { .. }
-                | Self::Network { .. }
-                | Self::Interrupted { .. }
-                | Self::Stalled { .. }
-                | Self::Malformed { .. }
-        )
-    }
-
-    /// How long the server asked to wait.
-    pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Busy { retry_after, .. } => *retry_after,
-            _ => None,
-        }
-    }
 }
 
 impl fmt::Display for ModelInfo {

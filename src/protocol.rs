@@ -46,6 +46,8 @@ pub enum Wire {
     Responses,
     /// OpenAI Chat Completions (`POST …/chat/completions`), spoken by every compatible server.
     Chat,
+    /// Anthropic Messages (`POST …/v1/messages`).
+    Messages,
 }
 
 impl Wire {
@@ -53,6 +55,7 @@ impl Wire {
         match self {
             Self::Responses => "responses",
             Self::Chat => "chat",
+            Self::Messages => "messages",
         }
     }
 }
@@ -141,9 +144,34 @@ pub struct Usage {
     pub input_tokens: u64,
     /// The part of `input_tokens` that was read from the server's prompt cache.
     pub cached_tokens: u64,
+    /// The part of `input_tokens` that was written to it, where the server counts that.
+    pub cache_write_tokens: u64,
     pub output_tokens: u64,
     /// The part of `output_tokens` that was spent on reasoning.
     pub reasoning_tokens: u64,
+}
+
+/// What tokens cost, in millionths of a US dollar: sums of small prices stay exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cost(pub u64);
+
+impl Cost {
+    pub fn as_dollars(self) -> f64 {
+        // Exact up to nine thousand million dollars.
+        self.0 as f64 / 1e6
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+}
+
+impl Serialize for Cost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.as_dollars())
+    }
 }
 
 impl Usage {
@@ -157,6 +185,7 @@ impl AddAssign for Usage {
         // Servers say what they like.
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
         self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
     }
@@ -169,14 +198,20 @@ pub enum StopReason {
     Answer,
     /// A bound was reached before the answer was whole.
     Limit(Limit),
-    /// The stream ended, stalled or turned to rubbish before the answer was whole.
+    /// The connection ended before the answer was whole.
     Interrupted,
-    /// The model, or the filter in front of it, declined.
+    /// No byte came for the idle time-out.
+    Stalled,
+    /// What came is not of the wire's form.
+    Malformed,
+    /// The model declined.
     Refused,
+    /// The filter in front of the model withheld the answer or cut it off.
+    Filtered,
     /// The user stopped it.
     Cancelled,
     /// The model server could not be reached or would not serve the request.
-    ProviderError,
+    ProviderError(Fault),
     /// The model ended its turn without a word.
     Empty,
 }
@@ -194,6 +229,31 @@ pub enum Limit {
     RepeatedCall,
     /// Calls that failed one after the other.
     ToolErrors,
+    /// Calls whose arguments are no JSON, again after the model was told.
+    MalformedCalls,
+}
+
+/// Why a model server gave no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// The key is missing, wrong, or not allowed to use this model.
+    Auth,
+    /// Too many requests.
+    RateLimited,
+    /// The server has no room for now.
+    Overloaded,
+    /// Quota or credit is used up.
+    Quota,
+    /// The server could not be reached, or did not begin to answer in time.
+    Network,
+    /// No secure connection could be agreed upon.
+    Tls,
+    /// The server refuses this request, now and later.
+    Rejected,
+    /// The server says that it failed.
+    Failed,
+    /// Settings that cannot work.
+    Settings,
 }
 
 impl StopReason {
@@ -202,9 +262,12 @@ impl StopReason {
             Self::Answer => "answer",
             Self::Limit(_) => "limit",
             Self::Interrupted => "interrupted",
+            Self::Stalled => "stalled",
+            Self::Malformed => "malformed",
             Self::Refused => "refused",
+            Self::Filtered => "filtered",
             Self::Cancelled => "cancelled",
-            Self::ProviderError => "provider_error",
+            Self::ProviderError(_) => "provider_error",
             Self::Empty => "empty",
         }
     }
@@ -212,6 +275,13 @@ impl StopReason {
     pub fn limit(self) -> Option<Limit> {
         match self {
             Self::Limit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+
+    pub fn fault(self) -> Option<Fault> {
+        match self {
+            Self::ProviderError(fault) => Some(fault),
             _ => None,
         }
     }
@@ -225,6 +295,23 @@ impl Limit {
             Self::Context => "context",
             Self::RepeatedCall => "repeated_call",
             Self::ToolErrors => "tool_errors",
+            Self::MalformedCalls => "malformed_calls",
+        }
+    }
+}
+
+impl Fault {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::RateLimited => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::Quota => "quota",
+            Self::Network => "network",
+            Self::Tls => "tls",
+            Self::Rejected => "rejected",
+            Self::Failed => "failed",
+            Self::Settings => "settings",
         }
     }
 }
@@ -241,6 +328,12 @@ impl fmt::Display for Limit {
     }
 }
 
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl Serialize for StopReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
@@ -248,6 +341,12 @@ impl Serialize for StopReason {
 }
 
 impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl Serialize for Fault {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
@@ -291,14 +390,20 @@ pub enum Event {
         #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
+    /// The text and reasoning of this step that came so far are void: the reply broke off and is asked for again.
+    Discarded,
     /// After each step: what the turn has used so far.
     Usage {
         step: u32,
         #[serde(flatten)]
         usage: Usage,
+        /// Absent when the model's price is not known.
+        #[serde(rename = "cost_usd", skip_serializing_if = "Option::is_none")]
+        cost: Option<Cost>,
     },
     /// A request failed and is sent again after `wait`.
     Retrying {
+        /// Of the request that is to come; the first was 1.
         attempt: u32,
         reason: String,
         #[serde(rename = "wait_ms", serialize_with = "milliseconds")]
@@ -315,6 +420,8 @@ pub enum Event {
         stop_reason: StopReason,
         #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<Limit>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fault: Option<Fault>,
         /// What happened and what to do, for people; absent when the turn simply ended with its answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
@@ -322,6 +429,8 @@ pub enum Event {
         steps: u32,
         #[serde(flatten)]
         usage: Usage,
+        #[serde(rename = "cost_usd", skip_serializing_if = "Option::is_none")]
+        cost: Option<Cost>,
     },
 }
 

@@ -160,7 +160,7 @@ async fn every_ending_has_its_exit_code() {
             (3, "provider_error", status(200, "<html><title>Sign in</title></html>")),
             (4, "interrupted", text("half an answer").cut_after(1)),
             (5, "refused", refusal("I will not")),
-            (5, "refused", text("filtered").content_filter()),
+            (5, "filtered", text("filtered").content_filter()),
             (6, "empty", empty()),
         ];
         for (code, stop_reason, reply) in table {

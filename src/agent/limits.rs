@@ -39,11 +39,13 @@ pub struct Limits {
     /// Model requests in one turn; at least 1.
     pub max_steps: u32,
     pub on_limit: OnLimit,
+    /// The most tokens of a request, by the estimate; `None` goes by the model's window.
+    pub context_tokens: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_steps: DEFAULT_MAX_STEPS, on_limit: OnLimit::default() }
+        Self { max_steps: DEFAULT_MAX_STEPS, on_limit: OnLimit::default(), context_tokens: None }
     }
 }
 

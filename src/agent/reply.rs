@@ -6,7 +6,7 @@ use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    model::{Finish, ModelClient, ModelError, ModelEvent, ModelStream, Request},
+    model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Request, Retry},
     protocol::{AgentMessage, Event, Item, MessageState, Usage},
 };
 
@@ -161,21 +161,22 @@ async fn collect(
             ModelEvent::Done { finish, usage } => return Ok((finish, usage.unwrap_or_default())),
         }
     }
-    Err(ModelError::Interrupted { message: "the model's reply ended before its end was said".to_owned() })
+    Err(ModelError::new(ErrorKind::Interrupted, "the model's reply ended before its end was said".to_owned()))
 }
 
 /// How long to wait before the request is sent once more; `None` when that cannot help.
 fn wait_before_retry(error: &ModelError, attempt: u32) -> Option<Duration> {
-    let most = match error {
-        ModelError::Busy { .. } => MAX_ATTEMPTS,
-        _ if error.is_transient() => MAX_ATTEMPTS_UNREACHABLE,
-        _ => return None,
+    let most = match error.kind {
+        ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Failed => MAX_ATTEMPTS,
+        _ => MAX_ATTEMPTS_UNREACHABLE,
     };
     if attempt >= most {
         return None;
     }
-    if let Some(asked) = error.retry_after() {
-        return (asked <= LONGEST_SERVER_WAIT).then_some(asked);
+    match error.retry {
+        Retry::Never => return None,
+        Retry::After(asked) => return (asked <= LONGEST_SERVER_WAIT).then_some(asked),
+        Retry::Later => {}
     }
     let wait = FIRST_WAIT.saturating_mul(1 << (attempt - 1).min(16)).min(LONGEST_WAIT);
     // Jitter, so that many clients of a busy server do not come back at the same moment.

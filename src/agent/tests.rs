@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::{
-    model::{ModelEvent, ModelInfo, ModelStream},
+    model::{ErrorKind, ModelEvent, ModelInfo, ModelStream, Retry},
     protocol::{AgentMessage, ToolCall},
     tools::{Effect, Tool, ToolContext, ToolError},
     workspace::Workspace,
@@ -27,7 +27,7 @@ type Step = Result<Vec<Result<ModelEvent, ModelError>>, ModelError>;
 struct Scripted {
     info: ModelInfo,
     script: Mutex<std::vec::IntoIter<Step>>,
-    requests: Mutex<Vec<(usize, ToolChoice)>>,
+    requests: Mutex<Vec<(usize, String)>>,
     /// The last stream ends neither with an end nor with an error: it stays silent.
     silent_at_end: bool,
 }
@@ -42,7 +42,13 @@ impl Scripted {
     }
 
     fn build(script: Vec<Step>, silent_at_end: bool) -> Self {
-        let info = ModelInfo { name: "scripted".to_owned(), wire: None, server: None, context_window: None };
+        let info = ModelInfo {
+            name: "scripted".to_owned(),
+            wire: None,
+            server: None,
+            context_window: None,
+            price: None,
+        };
         Self { info, script: Mutex::new(script.into_iter()), requests: Mutex::default(), silent_at_end }
     }
 
@@ -57,7 +63,7 @@ impl ModelClient for Scripted {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
-        self.requests.lock().unwrap().push((request.items.len(), request.tool_choice));
+        self.requests.lock().unwrap().push((request.items.len(), format!("{:?}", request.tool_choice)));
         let step = self.script.lock().unwrap().next().expect("the script is used up");
         let silent = self.silent_at_end && self.script.lock().unwrap().len() == 0;
         async move {
@@ -89,7 +95,7 @@ fn reply(parts: impl IntoIterator<Item = Vec<Result<ModelEvent, ModelError>>>) -
 }
 
 fn broken_off(parts: impl IntoIterator<Item = Vec<Result<ModelEvent, ModelError>>>) -> Step {
-    let error = ModelError::Interrupted { message: "the connection closed".to_owned() };
+    let error = ModelError::new(ErrorKind::Interrupted, "the connection closed".to_owned());
     Ok(parts.into_iter().flatten().chain([Err(error)]).collect())
 }
 
@@ -212,6 +218,8 @@ impl Bench {
             tools,
             limits: Limits::default(),
             policy: ApprovalPolicy::default(),
+            retries: RetryPolicy::default(),
+            first_tool: FirstTool::default(),
         };
         Self {
             agent,
@@ -425,7 +433,7 @@ async fn a_turn_that_uses_up_its_steps_ends_with_that_limit_and_a_thread_that_go
         |n: i32| reply([text("looking"), call(&n.to_string(), "add", &format!(r#"{{"a":{n},"b":0}}"#))]);
     let mut bench =
         Bench::new(Scripted::new(vec![again(1), again(2), reply([text("three")])]), Answer::AllowOnce);
-    bench.agent.limits = Limits { max_steps: 2, on_limit: OnLimit::Message };
+    bench.agent.limits = Limits { max_steps: 2, on_limit: OnLimit::Message, ..Limits::default() };
     let result = bench.ask("count").await;
     expect![[r#"
         => limit steps: stopped after 2 steps, the limit of max_steps (the last tool was add); raise max_steps, or ask to go on
@@ -439,7 +447,7 @@ async fn a_turn_that_uses_up_its_steps_ends_with_that_limit_and_a_thread_that_go
 #[tokio::test]
 async fn a_final_answer_is_one_more_request_in_which_no_tool_may_be_called() {
     let again = |n: i32| reply([call(&n.to_string(), "add", &format!(r#"{{"a":{n},"b":0}}"#))]);
-    let limits = Limits { max_steps: 2, on_limit: OnLimit::FinalAnswer };
+    let limits = Limits { max_steps: 2, on_limit: OnLimit::FinalAnswer, ..Limits::default() };
     let mut bench =
         Bench::new(Scripted::new(vec![again(1), again(2), reply([text("so far: 2")])]), Answer::AllowOnce);
     bench.agent.limits = limits.clone();
@@ -448,7 +456,7 @@ async fn a_final_answer_is_one_more_request_in_which_no_tool_may_be_called() {
         (result.answer.as_str(), result.stop_reason, result.steps),
         ("so far: 2", StopReason::Answer, 3)
     );
-    assert_eq!(bench.model.requests.lock().unwrap()[2].1, ToolChoice::None);
+    assert_eq!(bench.model.requests.lock().unwrap()[2].1, "None");
 
     let mut bench = Bench::new(Scripted::new(vec![again(1), again(2), again(3)]), Answer::AllowOnce);
     bench.agent.limits = limits;
@@ -577,8 +585,8 @@ async fn calls_that_fail_in_one_step_are_one_mistake() {
 #[tokio::test(start_paused = true)]
 async fn a_busy_server_is_asked_again_after_the_wait_it_asked_for() {
     let busy = || {
-        let retry_after = Some(Duration::from_secs(7));
-        Err(ModelError::Busy { message: "429".to_owned(), retry_after })
+        let error = ModelError::new(ErrorKind::RateLimited, "429");
+        Err(ModelError { retry: Retry::After(Duration::from_secs(7)), ..error })
     };
     let mut bench = Bench::new(Scripted::new(vec![busy(), busy(), reply([text("4")])]), Answer::AllowOnce);
     let start = tokio::time::Instant::now();
@@ -590,10 +598,13 @@ async fn a_busy_server_is_asked_again_after_the_wait_it_asked_for() {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_succeed_is_not_asked_again() {
     for error in [
-        ModelError::Auth { message: "no".to_owned() },
-        ModelError::Quota { message: "no".to_owned() },
-        ModelError::Rejected { message: "no".to_owned() },
-        ModelError::Busy { message: "no".to_owned(), retry_after: Some(Duration::from_secs(3600)) },
+        ModelError::new(ErrorKind::Auth, "no"),
+        ModelError::new(ErrorKind::Quota, "no"),
+        ModelError::new(ErrorKind::Rejected, "no"),
+        ModelError {
+            retry: Retry::After(Duration::from_secs(3600)),
+            ..ModelError::new(ErrorKind::RateLimited, "no")
+        },
     ] {
         let mut bench = Bench::new(Scripted::new(vec![Err(error)]), Answer::AllowOnce);
         let result = bench.ask("2+2?").await;
@@ -689,7 +700,7 @@ async fn every_start_has_one_end_on_every_ending() {
     let endings: Vec<Vec<Step>> = vec![
         vec![reply([call("1", "add", r#"{"a":2,"b":2}"#)]), reply([text("4")])],
         vec![reply([call("1", "add", "{")]), broken_off([])],
-        vec![Err(ModelError::Auth { message: "no".to_owned() })],
+        vec![Err(ModelError::new(ErrorKind::Auth, "no"))],
         vec![reply([])],
     ];
     for script in endings {

@@ -24,7 +24,6 @@ use super::{
     approver::{Nobody, Terminal},
     complain,
     printer::Printer,
-    settings_watch::SettingsWatch,
     view::{Detail, Format, Style},
 };
 
@@ -63,8 +62,7 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     let thread_id = thread.id().clone();
     // As JSON the first event names the model.
     let teller = (!arguments.json).then(|| printer.clone());
-    let watch = SettingsWatch::default();
-    let turn = turn(loaded.settings, watch.clone(), thread, prompt, context, teller);
+    let turn = turn(loaded.settings, thread, prompt, context, teller);
     let mut turn = AbortOnDropHandle::new(tokio::spawn(turn));
     let ended = tokio::select! {
         ended = &mut turn => ended,
@@ -85,17 +83,10 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
         }
     };
     let exit = match ended {
-        Ok(Ok(result)) if result.stop_reason == StopReason::ProviderError && watch.has_seen_an_error() => {
-            Exit::Usage
-        }
         Ok(Ok(result)) => finish(&result, files.proposal(), &files, &printer, arguments.apply).await,
-        Ok(Err(ModelError::Settings { message })) => {
-            printer.notice(format!("error: {message}"));
-            Exit::Usage
-        }
         Ok(Err(error)) => {
             printer.notice(format!("error: {error}"));
-            Exit::Provider
+            Exit::Turn(error.kind.stop_reason())
         }
         Err(error) => {
             printer.notice(format!("error: the turn broke off, which is a fault of askls: {error}"));
@@ -120,7 +111,6 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
 /// that no turn began.
 async fn turn(
     settings: Settings,
-    watch: SettingsWatch,
     mut thread: Thread,
     prompt: String,
     context: TurnContext,
@@ -136,10 +126,12 @@ async fn turn(
         printer.notice(format!("model: {}, since {}", chosen.client.info(), chosen.why));
     }
     let agent = Agent {
-        model: watch.over(chosen.client),
+        model: chosen.client,
         tools: Toolbox::standard(&settings.tools()),
         limits: settings.limits(),
         policy: settings.policy(),
+        retries: settings.retries(),
+        first_tool: settings.first_tool(),
     };
     let input = UserInput { prompt, ..UserInput::default() };
     Ok(agent.run_turn(&mut thread, input, &context).await)
@@ -200,10 +192,12 @@ fn given_up(thread_id: ThreadId) -> Event {
         thread_id,
         stop_reason: StopReason::Cancelled,
         limit: None,
+        fault: None,
         detail: Some("given up at once, so its steps and tokens are not counted".to_owned()),
         answer: String::new(),
         steps: 0,
         usage: Usage::default(),
+        cost: None,
     }
 }
 
@@ -237,6 +231,7 @@ fn cancelled() -> TurnResult {
         detail: None,
         steps: 0,
         usage: Default::default(),
+        cost: None,
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     config::{Environment, Loaded},
     model::{
-        ModelError,
+        ErrorKind, ModelError,
         select::{self, Chosen},
     },
 };
@@ -25,7 +25,7 @@ pub(super) async fn run(arguments: StatusArguments, environment: &Environment) -
     };
     Ok(match chosen {
         Ok(_) => printed,
-        Err(ModelError::Settings { .. }) => Exit::Usage,
+        Err(ModelError { kind: ErrorKind::Settings, .. }) => Exit::Usage,
         Err(_) => Exit::Provider,
     })
 }

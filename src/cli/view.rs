@@ -161,11 +161,12 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                     (false, Detail::Names) => {}
                 }
             }
-            Event::Usage { step, usage } => {
+            Event::Usage { step, usage, .. } => {
                 if self.style.detail == Detail::All {
                     self.notice(&format!(" [step {step}] {}", tokens(usage)));
                 }
             }
+            Event::Discarded => self.end_line(),
             Event::Retrying { attempt, reason, wait } => {
                 let reason = one_line(reason, LONGEST_CALL);
                 // Some reasons end with a question to the user.
@@ -237,11 +238,15 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
         StopReason::Limit(Limit::OutputTokens) => "the reply was cut at the server's token limit",
         StopReason::Limit(Limit::Context) => "the thread no longer fits the model's window",
         StopReason::Limit(Limit::RepeatedCall) => "the model asked for the same call again and again",
+        StopReason::Limit(Limit::MalformedCalls) => "the model wrote calls that cannot be read",
         StopReason::Limit(Limit::ToolErrors) => "too many calls failed one after the other",
         StopReason::Interrupted => "the reply was interrupted, and is not whole",
         StopReason::Refused => "the model declined",
         StopReason::Cancelled => "cancelled",
-        StopReason::ProviderError => "the model server failed",
+        StopReason::Stalled => "the reply stalled, and is not whole",
+        StopReason::Malformed => "what came is no reply",
+        StopReason::Filtered => "a content filter cut the answer off",
+        StopReason::ProviderError(_) => "the model server failed",
         StopReason::Empty => "the model ended without a word",
     };
     Some(match detail {
@@ -293,7 +298,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::protocol::ThreadId;
+    use crate::protocol::{Fault, ThreadId};
 
     /// What both streams show, stderr's lines after `2>`.
     fn check(style: Style, events: &[Event], stdout: Expect, stderr: Expect) {
@@ -339,10 +344,12 @@ mod tests {
             thread_id: ThreadId::from("t"),
             stop_reason,
             limit: stop_reason.limit(),
+            fault: stop_reason.fault(),
             detail: detail.map(str::to_owned),
             answer: answer.to_owned(),
             steps: 1,
             usage: Usage::default(),
+            cost: None,
         }
     }
 
@@ -536,7 +543,11 @@ mod tests {
         };
         check(
             Style::default(),
-            &[started, ended, turn_ended(StopReason::ProviderError, Some("500\n1 file written"), "")],
+            &[
+                started,
+                ended,
+                turn_ended(StopReason::ProviderError(Fault::Failed), Some("500\n1 file written"), ""),
+            ],
             expect![""],
             expect![[r#"
                 2> [tool] list_files 1 file written warning: \u{202e}xlist_files 1 file written warning: \u{202e}xlist_files 1 file written … list_files 1 file written warning: \u{202e}x
@@ -564,7 +575,7 @@ mod tests {
             expect![[r#"
                 {"type":"text","text":"a\nb"}
                 {"type":"tool_started","call_id":"c1","name":"read_file","target":"src/main.rs","arguments":"{}"}
-                {"type":"turn_ended","thread_id":"t","stop_reason":"limit","limit":"steps","answer":"","steps":1,"input_tokens":0,"cached_tokens":0,"output_tokens":0,"reasoning_tokens":0}
+                {"type":"turn_ended","thread_id":"t","stop_reason":"limit","limit":"steps","answer":"","steps":1,"input_tokens":0,"cached_tokens":0,"cache_write_tokens":0,"output_tokens":0,"reasoning_tokens":0}
             "#]],
             expect![""],
         );

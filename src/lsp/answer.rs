@@ -89,7 +89,7 @@ impl Announcement {
         let line = message(result);
         let kind = match result.stop_reason {
             StopReason::Answer => MessageType::INFO,
-            StopReason::ProviderError => MessageType::ERROR,
+            StopReason::ProviderError(_) => MessageType::ERROR,
             _ => MessageType::WARNING,
         };
         let has_more = result.answer.trim() != line && !result.answer.trim().is_empty();
@@ -202,12 +202,16 @@ pub(super) fn ending(result: &TurnResult) -> String {
             Limit::OutputTokens => "stopped: the reply was cut at its longest".to_owned(),
             Limit::Context => "stopped: the thread is too long for the model".to_owned(),
             Limit::RepeatedCall => "stopped: the same call again and again".to_owned(),
+            Limit::MalformedCalls => "stopped: the model wrote calls that cannot be read".to_owned(),
             Limit::ToolErrors => "stopped: too many calls failed".to_owned(),
         },
         StopReason::Interrupted => "interrupted before the answer was whole".to_owned(),
         StopReason::Refused => "the model declined".to_owned(),
         StopReason::Cancelled => "cancelled".to_owned(),
-        StopReason::ProviderError => "the model server failed".to_owned(),
+        StopReason::Stalled => "the model server fell silent".to_owned(),
+        StopReason::Malformed => "the model server sent no reply".to_owned(),
+        StopReason::Filtered => "a content filter cut the answer off".to_owned(),
+        StopReason::ProviderError(_) => "the model server failed".to_owned(),
         StopReason::Empty => "the model said nothing".to_owned(),
     }
 }
@@ -256,6 +260,7 @@ mod tests {
             detail: detail.map(str::to_owned),
             steps: 3,
             usage: Usage::default(),
+            cost: None,
         }
     }
 

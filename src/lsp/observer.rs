@@ -272,6 +272,7 @@ impl Line {
             }
             Event::Usage { usage, .. } => self.usage = *usage,
             Event::Retrying { attempt, .. } => self.turn_to(Activity::Retrying { attempt: *attempt }, now),
+            Event::Discarded => self.turn_to(Activity::Thinking, now),
             Event::TurnStarted { .. } | Event::EditProposed { .. } | Event::TurnEnded { .. } => {}
         }
         if !matches!(event, Event::ToolStarted { .. } | Event::ToolEnded { .. } | Event::EditProposed { .. })
@@ -372,7 +373,7 @@ mod tests {
                 started("b", "src/lib.rs"),
                 ended("b"),
                 ended("a"),
-                Event::Usage { step: 1, usage },
+                Event::Usage { step: 1, usage, cost: None },
                 Event::StepStarted { step: 2, max_steps: 50 },
                 Event::Retrying { attempt: 2, reason: "busy".to_owned(), wait: Duration::ZERO },
             ],

@@ -190,7 +190,7 @@ impl Turn {
         };
         let (place, chosen) = match self.cancel.run_until_cancelled(prepare).await {
             None => return no_answer(StopReason::Cancelled, None),
-            Some(Err(error)) => return no_answer(StopReason::ProviderError, Some(error.to_string())),
+            Some(Err(error)) => return no_answer(error.kind.stop_reason(), Some(error.message)),
             Some(Ok(prepared)) => prepared,
         };
         let tools = Toolbox::standard(&settings.tools());
@@ -199,6 +199,8 @@ impl Turn {
             tools: if self.params.mode == Mode::Plan { tools.only_reading() } else { tools },
             limits: settings.limits(),
             policy: settings.policy(),
+            retries: settings.retries(),
+            first_tool: settings.first_tool(),
         };
         let input = UserInput {
             prompt: self.params.prompt.clone(),
@@ -250,7 +252,7 @@ fn lines(range: position::Range) -> (u32, u32) {
 }
 
 fn no_answer(stop_reason: StopReason, detail: Option<String>) -> TurnResult {
-    TurnResult { answer: String::new(), stop_reason, detail, steps: 0, usage: Usage::default() }
+    TurnResult { answer: String::new(), stop_reason, detail, steps: 0, usage: Usage::default(), cost: None }
 }
 
 fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd) -> Value {
@@ -270,6 +272,9 @@ fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd) -> Value
     });
     if let Some(limit) = result.stop_reason.limit() {
         json["limit"] = json!(limit);
+    }
+    if let Some(fault) = result.stop_reason.fault() {
+        json["fault"] = json!(fault);
     }
     let detail: Vec<_> = result.detail.iter().chain(&edits.reason).map(String::as_str).collect();
     if !detail.is_empty() {

@@ -1,5 +1,7 @@
 //! What is known of models by their names. Names are free text: an unknown one is used like any other.
 
+use crate::protocol::{Cost, Usage};
+
 /// Context windows in tokens by the beginning of the model's name; the first line that fits decides, so that longer
 /// beginnings stand before shorter ones. Where a family has several sizes, the smallest is named: too small a window
 /// only shortens the history early, too large a one makes requests fail.
@@ -53,6 +55,38 @@ const CONTEXT_WINDOWS: [(&str, u64); 41] = [
 pub fn context_window(model: &str) -> Option<u64> {
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     CONTEXT_WINDOWS.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, window)| *window)
+}
+
+/// What a million tokens cost, in millionths of a US dollar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    pub input: u64,
+    /// Input that was read from the server's prompt cache.
+    pub cached: u64,
+    /// Input that was written to it.
+    pub cache_write: u64,
+    pub output: u64,
+}
+
+impl Price {
+    /// What these tokens cost. The result is rounded up to a millionth of a dollar.
+    pub fn cost(self, usage: Usage) -> Cost {
+        let whole =
+            usage.input_tokens.saturating_sub(usage.cached_tokens).saturating_sub(usage.cache_write_tokens);
+        let parts = [
+            (whole, self.input),
+            (usage.cached_tokens, self.cached),
+            (usage.cache_write_tokens, self.cache_write),
+            (usage.output_tokens, self.output),
+        ];
+        let sum: u128 = parts.iter().map(|(tokens, price)| u128::from(*tokens) * u128::from(*price)).sum();
+        Cost(sum.div_ceil(1_000_000).try_into().unwrap_or(u64::MAX))
+    }
+}
+
+/// What a well-known model costs at its own maker, or `None`.
+pub fn price(_model: &str) -> Option<Price> {
+    None
 }
 
 #[cfg(test)]

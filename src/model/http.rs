@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use tokio_util::bytes::Bytes;
 
 use super::{
-    ModelError,
+    ErrorKind, ModelError, Options,
     sse::{self, EventStream},
 };
 
@@ -63,13 +63,9 @@ pub struct Endpoint {
     pub connect_timeout: Duration,
     /// The longest silence, before the first byte and between two; comments of the stream are no silence.
     pub idle_timeout: Duration,
-    /// The most tokens of one reply; `None` leaves it to the server.
-    pub max_output_tokens: Option<u64>,
     /// The model's whole window where the server told it; `None` means that the catalog is asked.
     pub context_window: Option<u64>,
-    /// Whether reasoning that came as `reasoning_content` goes back together with the calls that it led to (chat wire
-    /// only). Servers that send it this way want it back; the few that refuse it need `false`.
-    pub echo_reasoning: bool,
+    pub options: Options,
 }
 
 impl Endpoint {
@@ -78,7 +74,7 @@ impl Endpoint {
     /// is kept.
     ///
     /// # Errors
-    /// [`ModelError::Settings`] when it is no `http` or `https` URL.
+    /// [`ErrorKind::Settings`] when it is no `http` or `https` URL.
     pub fn new(base_url: &str, model: impl Into<String>) -> Result<Self, ModelError> {
         Self::of_setting(BASE_URL, base_url, model)
     }
@@ -101,9 +97,8 @@ impl Endpoint {
             key_source: None,
             connect_timeout: DEFAULT_CONNECT_TIMEOUT,
             idle_timeout: DEFAULT_IDLE_TIMEOUT,
-            max_output_tokens: None,
             context_window: None,
-            echo_reasoning: true,
+            options: Options::default(),
         })
     }
 
@@ -139,7 +134,7 @@ impl Endpoint {
                 let source = self.key_source.as_deref().unwrap_or("the settings");
                 let message =
                     format!("the key from {source} holds characters that no key has, such as a line break");
-                ModelError::Settings { message }
+                ModelError::new(ErrorKind::Settings, message)
             })?;
         value.set_sensitive(true);
         Ok(Some(value))
@@ -160,9 +155,10 @@ fn parse_base_url(setting: &str, text: &str) -> Result<Url, ModelError> {
     let refuse = |why: &str| {
         // What stands in front of an `@` may be a password.
         let shown = text.rsplit('@').next().unwrap_or_default().trim();
-        ModelError::Settings {
-            message: format!("{setting} {shown:?} {why}; it looks like https://api.openai.com/v1"),
-        }
+        ModelError::new(
+            ErrorKind::Settings,
+            format!("{setting} {shown:?} {why}; it looks like https://api.openai.com/v1"),
+        )
     };
     let text = text.trim();
     if text.is_empty() {
@@ -239,7 +235,7 @@ fn client(connect_timeout: Duration, way: Way) -> Result<Client, ModelError> {
             tracing::warn!(%error, "no certificates found on this machine: only http:// servers can be reached");
             builder().tls_certs_only([]).build()
         })
-        .map_err(|error| ModelError::Settings { message: format!("no HTTP client can be made: {error}") })?;
+        .map_err(|error| ModelError::new(ErrorKind::Settings, format!("no HTTP client can be made: {error}")))?;
     clients.insert((connect_timeout, way), client.clone());
     Ok(client)
 }

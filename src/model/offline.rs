@@ -57,7 +57,13 @@ pub struct OfflineModel {
 impl OfflineModel {
     pub fn new() -> Self {
         Self {
-            info: ModelInfo { name: "offline".to_owned(), wire: None, server: None, context_window: None },
+            info: ModelInfo {
+                name: "offline".to_owned(),
+                wire: None,
+                server: None,
+                context_window: None,
+                price: None,
+            },
         }
     }
 }

@@ -13,9 +13,10 @@ use secrecy::SecretString;
 use crate::protocol::Wire;
 
 use super::{
-    ModelClient, ModelError,
+    ErrorKind, ModelClient, ModelError,
     chat::ChatClient,
     http::{self, Endpoint, Probed},
+    messages::MessagesClient,
     offline::OfflineModel,
     responses::ResponsesClient,
 };
@@ -111,7 +112,7 @@ pub struct Chosen {
 /// no key command, since the client does that when a request needs the key.
 ///
 /// # Errors
-/// [`ModelError::Settings`] when what is set cannot work, with what to change.
+/// [`ErrorKind::Settings`] when what is set cannot work, with what to change.
 pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
     if choice.base_url.is_none() && choice.model.as_deref() == Some(OFFLINE) {
         return Ok(offline("the setting model says so".to_owned()));
@@ -287,10 +288,12 @@ impl Choice {
 async fn listed(endpoint: &Endpoint, key: Option<&KeySource>) -> Result<Probed, ModelError> {
     let mut endpoint = with_value(endpoint.clone(), key);
     let probed = http::models(&endpoint, PROBE_TIMEOUT).await;
-    let (Err(ModelError::Auth { .. }), Some(KeySource::Command(command))) = (&probed, key) else {
+    let (Err(ModelError { kind: ErrorKind::Auth, .. }), Some(KeySource::Command(command))) = (&probed, key)
+    else {
         return probed;
     };
-    endpoint.key = Some(command.key().await.map_err(|message| ModelError::Settings { message })?);
+    endpoint.key =
+        Some(command.key().await.map_err(|message| ModelError::new(ErrorKind::Settings, message))?);
     endpoint.key_source = Some("api_key_command".to_owned());
     http::models(&endpoint, PROBE_TIMEOUT).await
 }
@@ -329,6 +332,7 @@ fn client(endpoint: Endpoint, wire: Wire) -> Arc<dyn ModelClient> {
     match wire {
         Wire::Responses => Arc::new(ResponsesClient::new(endpoint)),
         Wire::Chat => Arc::new(ChatClient::new(endpoint)),
+        Wire::Messages => Arc::new(MessagesClient::new(endpoint)),
     }
 }
 
@@ -366,7 +370,7 @@ fn shown(base_url: &str) -> String {
 }
 
 fn settings_error(message: &str) -> ModelError {
-    ModelError::Settings { message: message.to_owned() }
+    ModelError::new(ErrorKind::Settings, message.to_owned())
 }
 
 impl fmt::Display for KeySource {

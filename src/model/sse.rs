@@ -16,7 +16,7 @@ use sse_stream::{Error, Sse, SseByteStream};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::bytes::Bytes;
 
-use super::{ModelError, ModelEvent, ModelStream, http::Endpoint};
+use super::{ErrorKind, ModelError, ModelEvent, ModelStream, http::Endpoint};
 
 /// Bytes of one event: a reply's last event holds all of it a second time, and the longest replies of today's models
 /// are below 1 MB.
@@ -51,7 +51,7 @@ struct Meter {
 
 /// Why no more of a body can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub enum Fault {
     /// No byte for the idle time-out.
     #[error("silence")]
     Silent,
@@ -157,7 +157,7 @@ impl EventStream {
 }
 
 /// How a stream of events ended without its wire's last event.
-pub(super) enum Ending {
+pub enum Ending {
     /// With the marker `[DONE]`.
     Marker,
     /// The body was over.
@@ -167,7 +167,7 @@ pub(super) enum Ending {
 
 /// Whether a reply goes on after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub enum Progress {
     More,
     /// The reply is whole; only what is said about it may follow.
     Ending,
@@ -177,7 +177,7 @@ pub(super) enum Progress {
 
 /// How one wire understands its events. What it makes of them is pushed to `out`, in order; with the reply's end that
 /// is a [`ModelEvent::Done`].
-pub(super) trait Decoder: Send + 'static {
+pub trait Decoder: Send + 'static {
     /// # Errors
     /// What the server reported, or that the data is not of the wire's form.
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError>;
@@ -245,21 +245,21 @@ pub(super) fn whole_reply(events: Result<Vec<ModelEvent>, ModelError>) -> Result
 /// The data is not of the wire's form.
 pub(super) fn malformed(endpoint: &Endpoint, data: &str) -> ModelError {
     let shown = super::http::clean(endpoint, data);
-    ModelError::Malformed {
-        message: format!(
-            "{} answered with what is no model's reply ({shown}): check base_url and wire",
-            endpoint.server()
-        ),
-    }
+    let server = endpoint.server();
+    ModelError::new(
+        ErrorKind::Malformed,
+        format!("{server} answered with what is no model's reply ({shown}): check base_url and wire"),
+    )
 }
 
 /// The stream stopped before its end.
 pub(super) fn interrupted(endpoint: &Endpoint, ending: Ending) -> ModelError {
     match ending {
         Ending::Fault(fault) => fault.into_model_error(endpoint),
-        Ending::Marker | Ending::Closed => ModelError::Interrupted {
-            message: format!("{} ended its reply before it was whole", endpoint.server()),
-        },
+        Ending::Marker | Ending::Closed => ModelError::new(
+            ErrorKind::Interrupted,
+            format!("{} ended its reply before it was whole", endpoint.server()),
+        ),
     }
 }
 

@@ -136,7 +136,7 @@ fn a_stream_that_falls_silent() {
     on_both_wires(|wire| {
         let model =
             FakeModel::start(wire, [text("The answer is, I am quite sure of it, forty").stall_after(4)]);
-        assert_eq!(ask(&model)["stopReason"], "interrupted");
+        assert_eq!(ask(&model)["stopReason"], "stalled");
     });
 }
 

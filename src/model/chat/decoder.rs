@@ -10,6 +10,7 @@ use crate::{
     model::{
         Finish, ModelError, ModelEvent,
         call_ids::CallIds,
+        client::WholeDecoder,
         http::{Endpoint, ServerError},
         sse::{self, Decoder, Ending, Progress},
     },
@@ -58,22 +59,6 @@ impl ChatDecoder {
             usage: None,
             chunks: Chunks::None,
         }
-    }
-
-    /// The reply that one whole body tells.
-    ///
-    /// # Errors
-    /// The error that it holds, or that it is no reply.
-    pub(super) fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let mut out = Vec::new();
-        let json: Value = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
-        self.chunk(&json, &mut out)?;
-        let choice = json.get("choices").and_then(|choices| choices.get(0));
-        if choice.is_none_or(|choice| !choice.get("message").is_some_and(Value::is_object)) {
-            return Err(sse::malformed(&self.endpoint, body));
-        }
-        self.finish(&mut out)?;
-        Ok(out)
     }
 
     /// # Errors
@@ -209,8 +194,23 @@ fn usage_of(usage: &Value) -> Usage {
     Usage {
         input_tokens: number("/prompt_tokens").unwrap_or(0),
         cached_tokens: cached.unwrap_or(0),
+        cache_write_tokens: number("/prompt_tokens_details/cache_write_tokens").unwrap_or(0),
         output_tokens: number("/completion_tokens").unwrap_or(0),
         reasoning_tokens: number("/completion_tokens_details/reasoning_tokens").unwrap_or(0),
+    }
+}
+
+impl WholeDecoder for ChatDecoder {
+    fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
+        let mut out = Vec::new();
+        let json: Value = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
+        self.chunk(&json, &mut out)?;
+        let choice = json.get("choices").and_then(|choices| choices.get(0));
+        if choice.is_none_or(|choice| !choice.get("message").is_some_and(Value::is_object)) {
+            return Err(sse::malformed(&self.endpoint, body));
+        }
+        self.finish(&mut out)?;
+        Ok(out)
     }
 }
 

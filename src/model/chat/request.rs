@@ -7,16 +7,13 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    model::{ModelError, Request, ToolChoice, ToolSpec, http::Endpoint},
+    model::{
+        ErrorKind, ModelError, Request, ToolChoice, ToolSpec,
+        client::{Wish, Wishes},
+        http::Endpoint,
+    },
     protocol::{Item, Raw, Reasoning, ToolCall, ToolOutput, UserMessage, Wire},
 };
-
-/// What the server is asked to count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Count {
-    Tokens,
-    Nothing,
-}
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -79,26 +76,27 @@ struct Assistant<'a> {
 }
 
 /// # Errors
-/// [`ModelError::Settings`] when the schema of a tool is no JSON; it cannot come from what a model said.
-pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, count: Count) -> Result<String, ModelError> {
+/// [`ErrorKind::Settings`] when the schema of a tool is no JSON; it cannot come from what a model said.
+pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError> {
     let tools: Vec<_> = request.tools.iter().map(Tool::from).collect();
     let openai = endpoint.is_openai();
     let body = Body {
         model: &endpoint.model,
         stream: true,
-        stream_options: (count == Count::Tokens).then_some(StreamOptions { include_usage: true }),
-        prompt_cache_key: openai.then_some(request.cache_key),
-        max_completion_tokens: endpoint.max_output_tokens.filter(|_| openai),
-        max_tokens: endpoint.max_output_tokens.filter(|_| !openai),
+        stream_options: wishes.holds(Wish::TokenCount).then_some(StreamOptions { include_usage: true }),
+        prompt_cache_key: (openai && wishes.holds(Wish::CacheKey)).then_some(request.cache_key),
+        max_completion_tokens: endpoint.options.max_output_tokens.filter(|_| openai),
+        max_tokens: endpoint.options.max_output_tokens.filter(|_| !openai),
         tool_choice: match request.tool_choice {
             ToolChoice::None if !tools.is_empty() => Some("none"),
-            ToolChoice::Auto | ToolChoice::None => None,
+            _ => None,
         },
         tools,
         messages: messages(endpoint, request),
     };
-    serde_json::to_string(&body)
-        .map_err(|error| ModelError::Settings { message: format!("the request cannot be written: {error}") })
+    serde_json::to_string(&body).map_err(|error| {
+        ModelError::new(ErrorKind::Settings, format!("the request cannot be written: {error}"))
+    })
 }
 
 fn messages<'a>(endpoint: &Endpoint, request: Request<'a>) -> Vec<Message<'a>> {
@@ -111,7 +109,7 @@ fn messages<'a>(endpoint: &Endpoint, request: Request<'a>) -> Vec<Message<'a>> {
     for item in request.items {
         match item {
             Item::Agent(message) => step.say(&message.text),
-            Item::Reasoning(reasoning) if endpoint.echo_reasoning => step.think(reasoning),
+            Item::Reasoning(reasoning) if endpoint.options.echo_reasoning => step.think(reasoning),
             Item::Reasoning(_) | Item::Opaque(_) => {}
             Item::Call(call) => step.tool_calls.push(call_json(call)),
             Item::User(message) => {

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 
 use super::{Endpoint, Url, retry_after::retry_after, shown};
-use crate::model::{ModelError, sse::Fault};
+use crate::model::{ErrorKind, ModelError, Retry, sse::Fault};
 
 pub(super) use list::{of_list_status, of_no_list, of_slow_list};
 
@@ -33,7 +33,9 @@ enum Meaning {
     Auth,
     Quota,
     ContextTooLong,
-    Busy,
+    RateLimited,
+    Overloaded,
+    Failed,
     NotFound,
     Rejected,
 }
@@ -86,10 +88,14 @@ impl ServerError {
             Some(401 | 403) => Meaning::Auth,
             Some(402) => Meaning::Quota,
             Some(404) => Meaning::NotFound,
-            Some(408 | 409 | 425 | 429 | 500..) => Meaning::Busy,
+            Some(429) => Meaning::RateLimited,
+            Some(503 | 529) => Meaning::Overloaded,
+            Some(408 | 409 | 425 | 500..) => Meaning::Failed,
             Some(_) => Meaning::Rejected,
             None if says(&["invalid_api_key", "authentication_error", "permission_error"]) => Meaning::Auth,
-            None if says(&BUSY_WORDS) || self.words.is_empty() => Meaning::Busy,
+            None if says(&RATE_WORDS) => Meaning::RateLimited,
+            None if says(&OVERLOAD_WORDS) => Meaning::Overloaded,
+            None if says(&FAILURE_WORDS) || self.words.is_empty() => Meaning::Failed,
             None => Meaning::Rejected,
         }
     }
@@ -101,19 +107,18 @@ impl ServerError {
     }
 }
 
-/// What servers call faults of their own that pass.
-const BUSY_WORDS: [&str; 13] = [
+/// What servers call too many requests.
+const RATE_WORDS: [&str; 4] = ["rate_limit_exceeded", "rate_limit_error", "throttling_error", "slow_down"];
+
+/// What servers call a lack of room that passes.
+const OVERLOAD_WORDS: [&str; 3] = ["overloaded_error", "unavailable_error", "server_is_overloaded"];
+
+/// What servers call other faults of their own that pass.
+const FAILURE_WORDS: [&str; 6] = [
     "server_error",
     "internal_server_error",
     "internal_error",
     "api_error",
-    "rate_limit_exceeded",
-    "rate_limit_error",
-    "throttling_error",
-    "overloaded_error",
-    "unavailable_error",
-    "server_is_overloaded",
-    "slow_down",
     "timeout_error",
     "vector_store_timeout",
 ];
@@ -149,18 +154,17 @@ pub(super) fn of_status(
         return of_redirect(endpoint, address, headers);
     }
     let error = find_in_body(body);
-    let mut meaning = error.meaning(Some(status));
+    let meaning = error.meaning(Some(status));
+    let told = tell(endpoint, address, meaning, Some(status), error_words(&error), &error.message);
+    let wait = retry_after(headers, SystemTime::now()).map_or(Retry::Later, Retry::After);
     // The server knows best whether the same request may succeed.
-    match headers.get("x-should-retry").map(reqwest::header::HeaderValue::as_bytes) {
-        Some(b"false") if meaning == Meaning::Busy => meaning = Meaning::Rejected,
-        Some(b"true") if meaning == Meaning::Rejected => meaning = Meaning::Busy,
-        _ => {}
-    }
-    let wait = retry_after(headers, SystemTime::now());
-    match tell(endpoint, address, meaning, Some(status), error_words(&error), &error.message) {
-        ModelError::Busy { message, .. } => ModelError::Busy { message, retry_after: wait },
-        other => other,
-    }
+    let retry = match headers.get("x-should-retry").map(reqwest::header::HeaderValue::as_bytes) {
+        Some(b"false") => Retry::Never,
+        Some(b"true") => wait,
+        _ if told.kind.is_transient() => wait,
+        _ => Retry::Never,
+    };
+    ModelError { retry, ..told }
 }
 
 /// Shown when there is no message: the code is better than nothing.
@@ -207,7 +211,7 @@ fn of_redirect(endpoint: &Endpoint, address: &str, headers: &HeaderMap) -> Model
         ),
         None => format!("{address} redirects elsewhere: set {setting} to the server's own address"),
     };
-    ModelError::Settings { message }
+    ModelError::new(ErrorKind::Settings, message)
 }
 
 /// A web page in place of a reply.
@@ -216,12 +220,10 @@ pub(super) fn of_page(endpoint: &Endpoint, address: &str, body: &str) -> ModelEr
         Cow::Owned(page) => clean(endpoint, &page),
         Cow::Borrowed(_) => "a web page".to_owned(),
     };
-    ModelError::Rejected {
-        message: format!(
-            "{address} answered with {page}, so it is no model server: {}",
-            is_address_right(endpoint).0
-        ),
-    }
+    ModelError::new(
+        ErrorKind::Rejected,
+        format!("{address} answered with {page}, so it is no model server: {}", is_address_right(endpoint).0),
+    )
 }
 
 /// What to ask oneself when an address leads to no model server.
@@ -275,25 +277,34 @@ fn tell(
                 }
                 (None, _) => format!("{server} wants a key{status}{said}; {}", set_key(endpoint)),
             };
-            ModelError::Auth { message }
+            ModelError::new(ErrorKind::Auth, message)
         }
-        Meaning::Quota => ModelError::Quota {
-            message: format!(
+        Meaning::Quota => ModelError::new(
+            ErrorKind::Quota,
+            format!(
                 "the quota at {server} is used up{status}{said}; waiting does not help: check the account, or choose another model"
             ),
-        },
-        Meaning::ContextTooLong => ModelError::ContextTooLong {
-            message: format!("the thread does not fit the window of {model}{status}{said}"),
-        },
-        Meaning::Busy => ModelError::Busy {
-            message: format!("{server} cannot answer now{status}{said}"),
-            retry_after: None,
-        },
-        Meaning::NotFound => {
-            ModelError::Rejected { message: not_found(endpoint, address, &words, &format!("{status}{said}")) }
+        ),
+        Meaning::ContextTooLong => ModelError::new(
+            ErrorKind::ContextTooLong,
+            format!("the thread does not fit the window of {model}{status}{said}"),
+        ),
+        Meaning::RateLimited => ModelError::new(
+            ErrorKind::RateLimited,
+            format!("{server} has had too many requests{status}{said}"),
+        ),
+        Meaning::Overloaded => {
+            ModelError::new(ErrorKind::Overloaded, format!("{server} has no room now{status}{said}"))
         }
+        Meaning::Failed => {
+            ModelError::new(ErrorKind::Failed, format!("{server} cannot answer now{status}{said}"))
+        }
+        Meaning::NotFound => ModelError::new(
+            ErrorKind::Rejected,
+            not_found(endpoint, address, &words, &format!("{status}{said}")),
+        ),
         Meaning::Rejected => {
-            ModelError::Rejected { message: format!("{address} refused the request{status}{said}") }
+            ModelError::new(ErrorKind::Rejected, format!("{address} refused the request{status}{said}"))
         }
     }
 }
@@ -380,15 +391,16 @@ pub(super) fn of_sending(endpoint: &Endpoint, error: &reqwest::Error) -> ModelEr
     } else {
         format!("{server} broke the connection before it answered: {}", clean(endpoint, &describe(error)))
     };
-    ModelError::Network { message }
+    ModelError::new(ErrorKind::Network, message)
 }
 
 /// The request got through, and nothing came back.
 pub(super) fn of_waiting(endpoint: &Endpoint) -> ModelError {
     let (server, seconds) = (endpoint.server(), endpoint.idle_timeout.as_secs_f64());
-    ModelError::Network {
-        message: format!("{server} did not begin to answer for {seconds} s (setting idle_timeout)"),
-    }
+    ModelError::new(
+        ErrorKind::Network,
+        format!("{server} did not begin to answer for {seconds} s (setting idle_timeout)"),
+    )
 }
 
 impl Fault {
@@ -400,21 +412,23 @@ impl Fault {
                 let message = format!(
                     "{server} fell silent for {seconds} s in the middle of its reply (setting idle_timeout)"
                 );
-                ModelError::Stalled { message }
+                ModelError::new(ErrorKind::Stalled, message)
             }
-            Self::Broken(why) => ModelError::Interrupted {
-                message: format!(
+            Self::Broken(why) => ModelError::new(
+                ErrorKind::Interrupted,
+                format!(
                     "the connection to {server} broke in the middle of the reply: {}",
                     clean(endpoint, &why)
                 ),
-            },
-            Self::TooLarge => ModelError::Malformed {
-                message: format!(
+            ),
+            Self::TooLarge => ModelError::new(
+                ErrorKind::Malformed,
+                format!(
                     "{server} sent more in one piece than any reply has: it is no model server, or broken"
                 ),
-            },
+            ),
             Self::NotUtf8 => {
-                ModelError::Malformed { message: format!("{server} sent text that is no UTF-8") }
+                ModelError::new(ErrorKind::Malformed, format!("{server} sent text that is no UTF-8"))
             }
         }
     }

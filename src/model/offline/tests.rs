@@ -984,8 +984,14 @@ fn how_to_get_a_model_is_said_in_exactly_one_short_line() {
 #[tokio::test]
 async fn the_stream_ends_with_done_and_its_text_comes_in_pieces() {
     let items = [Item::User(user("hello"))];
-    let request =
-        Request { instructions: "", items: &items, tools: &[], tool_choice: ToolChoice::Auto, cache_key: "" };
+    let request = Request {
+        instructions: "",
+        items: &items,
+        tools: &[],
+        tool_choice: ToolChoice::Auto,
+        answer_schema: None,
+        cache_key: "",
+    };
     let model = OfflineModel::new();
     let events: Vec<_> = model.stream(request).await.unwrap().collect().await;
     let deltas = events.iter().filter(|event| matches!(event, Ok(ModelEvent::TextDelta(_)))).count();

@@ -10,6 +10,7 @@ use crate::{
     model::{
         Finish, ModelError, ModelEvent,
         call_ids::CallIds,
+        client::WholeDecoder,
         http::{Endpoint, ServerError},
         sse::{self, Decoder, Ending, Progress},
     },
@@ -44,24 +45,6 @@ impl ResponsesDecoder {
     /// `history` is what was sent: no new call takes the id of an old one.
     pub(super) fn new(endpoint: Arc<Endpoint>, history: &[Item]) -> Self {
         Self { endpoint, call_ids: CallIds::of(history), slots: Vec::new(), speaking: None }
-    }
-
-    /// The reply that one whole body tells.
-    ///
-    /// # Errors
-    /// The error that it holds, or that it is no reply.
-    pub(super) fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let mut out = Vec::new();
-        let json: Value = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
-        if json.get("output").is_none_or(|output| !output.is_array()) {
-            return Err(match ServerError::find(&json) {
-                Some(error) => error.in_stream(&self.endpoint),
-                None => sse::malformed(&self.endpoint, body),
-            });
-        }
-        let response = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
-        self.finish("response.completed", response, &mut out)?;
-        Ok(out)
     }
 
     /// The item of this kind that an event is about; a new one when the event announces it.
@@ -170,7 +153,7 @@ impl ResponsesDecoder {
             None => Finish::Stop,
         };
         let usage = response.usage.map(Usage::from);
-        let most = self.endpoint.max_output_tokens;
+        let most = self.endpoint.options.max_output_tokens;
         if finish == Finish::Stop && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens >= most)
         {
             // llama.cpp calls a reply complete on this wire that it cut.
@@ -288,6 +271,22 @@ fn mark_partial(items: &mut [Item]) {
     if let Some(message) = last {
         message.state = MessageState::Partial;
         message.raw = None;
+    }
+}
+
+impl WholeDecoder for ResponsesDecoder {
+    fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
+        let mut out = Vec::new();
+        let json: Value = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
+        if json.get("output").is_none_or(|output| !output.is_array()) {
+            return Err(match ServerError::find(&json) {
+                Some(error) => error.in_stream(&self.endpoint),
+                None => sse::malformed(&self.endpoint, body),
+            });
+        }
+        let response = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
+        self.finish("response.completed", response, &mut out)?;
+        Ok(out)
     }
 }
 

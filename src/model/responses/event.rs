@@ -50,6 +50,7 @@ pub(super) struct ResponseUsage {
 #[derive(Deserialize)]
 struct InputDetails {
     cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -100,9 +101,11 @@ impl OutputItem {
 
 impl From<ResponseUsage> for Usage {
     fn from(usage: ResponseUsage) -> Self {
+        let input = usage.input_tokens_details.as_ref();
         Self {
             input_tokens: usage.input_tokens,
-            cached_tokens: usage.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
+            cached_tokens: input.and_then(|details| details.cached_tokens).unwrap_or(0),
+            cache_write_tokens: input.and_then(|details| details.cache_write_tokens).unwrap_or(0),
             output_tokens: usage.output_tokens,
             reasoning_tokens: usage
                 .output_tokens_details

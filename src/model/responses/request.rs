@@ -4,16 +4,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    model::{ModelError, Request, ToolChoice, ToolSpec, http::Endpoint},
+    model::{
+        ErrorKind, ModelError, Request, ToolChoice, ToolSpec,
+        client::{Wish, Wishes},
+        http::Endpoint,
+    },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, ToolOutput, UserMessage, Wire},
 };
-
-/// What the server is asked to add to its reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Include {
-    SealedReasoning,
-    Nothing,
-}
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -23,7 +20,8 @@ struct Body<'a> {
     store: bool,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'a [&'a str],
-    prompt_cache_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -76,33 +74,30 @@ struct Content {
 }
 
 /// # Errors
-/// [`ModelError::Settings`] when the schema of a tool is no JSON; it cannot come from what a model said.
-pub(super) fn body(
-    endpoint: &Endpoint,
-    request: Request<'_>,
-    include: Include,
-) -> Result<String, ModelError> {
+/// [`ErrorKind::Settings`] when the schema of a tool is no JSON; it cannot come from what a model said.
+pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError> {
     let tools: Vec<_> = request.tools.iter().map(Tool::from).collect();
     let body = Body {
         model: &endpoint.model,
         stream: true,
         store: false,
-        include: match include {
-            Include::SealedReasoning => &["reasoning.encrypted_content"],
-            Include::Nothing => &[],
+        include: match wishes.holds(Wish::SealedReasoning) {
+            true => &["reasoning.encrypted_content"],
+            false => &[],
         },
-        prompt_cache_key: request.cache_key,
-        max_output_tokens: endpoint.max_output_tokens,
+        prompt_cache_key: wishes.holds(Wish::CacheKey).then_some(request.cache_key),
+        max_output_tokens: endpoint.options.max_output_tokens,
         instructions: request.instructions,
         tool_choice: match request.tool_choice {
             ToolChoice::None if !tools.is_empty() => Some("none"),
-            ToolChoice::Auto | ToolChoice::None => None,
+            _ => None,
         },
         tools,
         input: input(request.items),
     };
-    serde_json::to_string(&body)
-        .map_err(|error| ModelError::Settings { message: format!("the request cannot be written: {error}") })
+    serde_json::to_string(&body).map_err(|error| {
+        ModelError::new(ErrorKind::Settings, format!("the request cannot be written: {error}"))
+    })
 }
 
 fn input(items: &[Item]) -> Vec<InputItem<'_>> {

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use crate::{
-    model::{ModelClient, ModelError, ModelInfo, ModelStream, Request, http::Endpoint},
+    model::{ErrorKind, ModelClient, ModelError, ModelInfo, ModelStream, Request, http::Endpoint},
     protocol::Wire,
 };
 
@@ -30,7 +30,8 @@ impl LateKey {
 
     /// A client with a key that the command prints now.
     async fn new_client(&self) -> Result<Arc<dyn ModelClient>, ModelError> {
-        let key = self.command.key().await.map_err(|message| ModelError::Settings { message })?;
+        let key =
+            self.command.key().await.map_err(|message| ModelError::new(ErrorKind::Settings, message))?;
         let mut endpoint = self.endpoint.clone();
         endpoint.key = Some(key);
         Ok(client(endpoint, self.wire))
@@ -40,7 +41,7 @@ impl LateKey {
         let known = self.client.lock().await.clone();
         if let Some(client) = &known {
             match client.stream(request).await {
-                Err(ModelError::Auth { .. }) => {}
+                Err(ModelError { kind: ErrorKind::Auth, .. }) => {}
                 other => return other,
             }
         }

@@ -88,7 +88,7 @@ async fn the_key_of_askls_goes_to_no_server_that_was_not_set_for_it() {
     let elsewhere = OpenAi { base_url: text("https://gateway.example/v1"), ..openai_key() };
     for openai in [OpenAi::default(), openai_key(), elsewhere] {
         check(Choice { key: own_key(), model: text("gpt-9"), openai, ..Choice::default() }, expect![[r#"
-            Settings { message: "ASKLS_API_KEY is set, but not the server that it is for: set base_url (--base-url, ASKLS_BASE_URL), which is https://api.openai.com/v1 for OpenAI" }
+            ModelError { kind: Settings, message: "ASKLS_API_KEY is set, but not the server that it is for: set base_url (--base-url, ASKLS_BASE_URL), which is https://api.openai.com/v1 for OpenAI", retry: Never }
         "#]])
         .await;
     }
@@ -106,7 +106,7 @@ async fn no_server_is_chosen_while_what_decides_about_it_cannot_be_used() {
         check(
             Choice { base_url, ..choice.clone() },
             expect![[r#"
-                Settings { message: "base_url must be an address" }
+                ModelError { kind: Settings, message: "base_url must be an address", retry: Never }
             "#]],
         )
         .await;
@@ -131,30 +131,30 @@ async fn with_nothing_set_and_no_server_the_model_inside_askls_answers() {
 #[tokio::test]
 async fn what_is_missing_is_said() {
     check(Choice { model: text("qwen3"), ..Choice::default() }, expect![[r#"
-        Settings { message: "no server is known that has the model qwen3: set base_url (--base-url, ASKLS_BASE_URL) to the address of the one that has it, or OPENAI_API_KEY if that is OpenAI" }
+        ModelError { kind: Settings, message: "no server is known that has the model qwen3: set base_url (--base-url, ASKLS_BASE_URL) to the address of the one that has it, or OPENAI_API_KEY if that is OpenAI", retry: Never }
     "#]]).await;
     check(Choice { base_url: text("http://127.0.0.1:1/v1"), ..Choice::default() }, expect![[r#"
-        Network { message: "nothing answers at http://127.0.0.1:1/v1: is the server running there, and is base_url right?" }
+        ModelError { kind: Network, message: "nothing answers at http://127.0.0.1:1/v1: is the server running there, and is base_url right?", retry: Later }
     "#]]).await;
     let openai = OpenAi { base_url: text("http://127.0.0.1:1/v1"), ..openai_key() };
     check(Choice { openai, ..Choice::default() }, expect![[r#"
-        Network { message: "nothing answers at http://127.0.0.1:1/v1: is the server running there, and is OPENAI_BASE_URL right?" }
+        ModelError { kind: Network, message: "nothing answers at http://127.0.0.1:1/v1: is the server running there, and is OPENAI_BASE_URL right?", retry: Later }
     "#]]).await;
     let openai = OpenAi { base_url: text("nonsense"), ..openai_key() };
     check(Choice { openai, ..Choice::default() }, expect![[r#"
-        Settings { message: "OPENAI_BASE_URL \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1" }
+        ModelError { kind: Settings, message: "OPENAI_BASE_URL \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1", retry: Never }
     "#]]).await;
     check(Choice { base_url: text("https://api.openai.com/v1"), ..Choice::default() }, expect![[r#"
-        Settings { message: "OpenAI needs a key: set OPENAI_API_KEY or ASKLS_API_KEY, or name where it is in api_key_env or api_key_command" }
+        ModelError { kind: Settings, message: "OpenAI needs a key: set OPENAI_API_KEY or ASKLS_API_KEY, or name where it is in api_key_env or api_key_command", retry: Never }
     "#]]).await;
     let key = Some(KeySource::Unset { variable: "MINE".to_owned() });
     check(Choice { key, ..Choice::default() }, expect![[r#"
-        Settings { message: "api_key_env names the variable MINE, which is not set: set it, or change api_key_env" }
+        ModelError { kind: Settings, message: "api_key_env names the variable MINE, which is not set: set it, or change api_key_env", retry: Never }
     "#]]).await;
     check(
         Choice { base_url: text("nonsense"), model: text("m"), ..Choice::default() },
         expect![[r#"
-            Settings { message: "base_url \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1" }
+            ModelError { kind: Settings, message: "base_url \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1", retry: Never }
         "#]],
     )
     .await;

@@ -295,6 +295,7 @@ impl Request {
         let name = |tool: &Value| match self.wire {
             Wire::Responses => tool["name"].as_str().map(str::to_owned),
             Wire::Chat => tool["function"]["name"].as_str().map(str::to_owned),
+            Wire::Messages => panic!("the Messages wire is not served yet"),
         };
         tools.iter().filter_map(name).collect()
     }

@@ -214,9 +214,9 @@ fn without_a_reason_and_without_the_marker_the_end_is_an_interruption() {
     check_chunks(
         &[&delta(r#"{"content":"I"}"#)],
         expect![[r#"
-        shown: I
-        => Interrupted { message: "http://server.test/v1 ended its reply before it was whole" }
-    "#]],
+            shown: I
+            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+        "#]],
     );
     check_chunks(
         &[&delta(r#"{"content":"I"}"#), "[DONE]"],
@@ -237,8 +237,8 @@ fn without_a_reason_and_without_the_marker_the_end_is_an_interruption() {
     check_chunks(
         &[],
         expect![[r#"
-        => Interrupted { message: "http://server.test/v1 ended its reply before it was whole" }
-    "#]],
+            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+        "#]],
     );
 }
 
@@ -252,21 +252,21 @@ fn an_error_in_the_stream_ends_the_reply() {
         ],
         expect![[r#"
             shown: I
-            => Busy { message: "http://server.test/v1 cannot answer now: upstream gone", retry_after: None }
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: upstream gone", retry: Later }
         "#]],
     );
     check_chunks(
         &[r#"{"error":"upstream gone"}"#],
         expect![[r#"
-        => Busy { message: "http://server.test/v1 cannot answer now: upstream gone", retry_after: None }
-    "#]],
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: upstream gone", retry: Later }
+        "#]],
     );
     check_chunks(
         &[&delta(r#"{"content":"I"}"#), &finish("error")],
         expect![[r#"
-        shown: I
-        => Busy { message: "http://server.test/v1 cannot answer now", retry_after: None }
-    "#]],
+            shown: I
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
+        "#]],
     );
 }
 
@@ -276,14 +276,14 @@ fn rubbish_in_the_stream_is_no_reply() {
     check_chunks(
         &["{rubbish", "[DONE]"],
         expect![[r#"
-        => Malformed { message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire" }
-    "#]],
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+        "#]],
     );
     check_chunks(
         &["[]", "[DONE]"],
         expect![[r#"
-        => Malformed { message: "http://server.test/v1 answered with what is no model's reply ([]): check base_url and wire" }
-    "#]],
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ([]): check base_url and wire", retry: Later }
+        "#]],
     );
 }
 

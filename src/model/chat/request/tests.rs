@@ -8,9 +8,15 @@ use crate::{
 
 /// The messages, one a line.
 fn check(items: &[Item], expected: Expect) {
-    let request =
-        Request { instructions: "", items, tools: &[], tool_choice: ToolChoice::Auto, cache_key: "thread" };
-    let body = body(&endpoint(), request, Count::Nothing).expect("items are JSON");
+    let request = Request {
+        instructions: "",
+        items,
+        tools: &[],
+        tool_choice: ToolChoice::Auto,
+        answer_schema: None,
+        cache_key: "thread",
+    };
+    let body = body(&endpoint(), request, Wishes::of(&[])).expect("items are JSON");
     let json: Value = serde_json::from_str(&body).expect("a body is JSON");
     let lines = json["messages"].as_array().expect("a list").iter().map(|message| format!("{message}\n"));
     expected.assert_eq(&lines.collect::<String>());

@@ -7,7 +7,7 @@ use reqwest::header::HeaderMap;
 use super::{
     Endpoint, Meaning, clean, error_words, find_in_body, is_address_right, of_redirect, plain, tell,
 };
-use crate::model::ModelError;
+use crate::model::{ErrorKind, ModelError};
 
 /// How a model is set.
 const NAME_MODEL: &str = "--model, ASKLS_MODEL";
@@ -30,23 +30,25 @@ pub(in crate::model::http) fn of_list_status(
         (Meaning::Auth, _) => {
             tell(endpoint, address, Meaning::Auth, Some(status), error_words(&error), &error.message)
         }
-        (_, 404 | 405 | 501) => ModelError::Settings {
-            message: format!(
+        (_, 404 | 405 | 501) => ModelError::new(
+            ErrorKind::Settings,
+            format!(
                 "no model is set, and the server cannot be asked for one, since {address} is not there ({status}): {}set model ({NAME_MODEL})",
                 is_address_right(endpoint).or_else()
             ),
-        },
-        (Meaning::Busy, _) => ModelError::Busy {
-            message: format!(
+        ),
+        (Meaning::RateLimited | Meaning::Overloaded | Meaning::Failed, _) => ModelError::new(
+            ErrorKind::Overloaded,
+            format!(
                 "{address} cannot answer now ({status}){said}; try again, or set model ({NAME_MODEL}) so that it need not be asked"
             ),
-            retry_after: None,
-        },
-        _ => ModelError::Rejected {
-            message: format!(
+        ),
+        _ => ModelError::new(
+            ErrorKind::Rejected,
+            format!(
                 "{address} does not tell which models there are ({status}){said}; set model ({NAME_MODEL})"
             ),
-        },
+        ),
     }
 }
 
@@ -56,20 +58,22 @@ pub(in crate::model::http) fn of_no_list(endpoint: &Endpoint, address: &str, bod
         Cow::Owned(page) => clean(endpoint, &page),
         Cow::Borrowed(_) => "what is no list of models".to_owned(),
     };
-    ModelError::Settings {
-        message: format!(
+    ModelError::new(
+        ErrorKind::Settings,
+        format!(
             "no model is set, and {address} answered with {shown}: {}set model ({NAME_MODEL})",
             is_address_right(endpoint).or_else()
         ),
-    }
+    )
 }
 
 /// No list of models in time.
 pub(in crate::model::http) fn of_slow_list(endpoint: &Endpoint, within: Duration) -> ModelError {
     let (server, seconds) = (endpoint.server(), within.as_secs_f64());
-    ModelError::Network {
-        message: format!(
+    ModelError::new(
+        ErrorKind::Network,
+        format!(
             "{server} did not tell its models within {seconds} s: is it reachable? Set model ({NAME_MODEL}) so that it need not be asked"
         ),
-    }
+    )
 }

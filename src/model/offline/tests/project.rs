@@ -61,8 +61,15 @@ impl Project {
         panic!("no answer after {TOO_MANY_STEPS} steps");
     }
 
-    pub(super) fn step(&self, items: &[Item], tool_choice: ToolChoice) -> Vec<Item> {
-        let request = Request { instructions: "", items, tools: &self.tools, tool_choice, cache_key: "" };
+    pub(super) fn step(&self, items: &[Item], tool_choice: ToolChoice<'_>) -> Vec<Item> {
+        let request = Request {
+            instructions: "",
+            items,
+            tools: &self.tools,
+            tool_choice,
+            answer_schema: None,
+            cache_key: "",
+        };
         let mut text = String::new();
         let mut produced = Vec::new();
         for event in reply(&request) {

@@ -76,7 +76,7 @@ fn a_completed_event_may_tell_of_an_incomplete_reply() {
 #[test]
 fn a_reply_that_reached_the_bound_was_cut_whatever_the_server_says() {
     let mut endpoint = Endpoint::clone(&endpoint());
-    endpoint.max_output_tokens = Some(24);
+    endpoint.options.max_output_tokens = Some(24);
     let body = include_str!("../../../../tests/captures/llama-responses-call.sse");
     let story = story(&[body.as_bytes()], ResponsesDecoder::new(Arc::new(endpoint), &[]));
     assert!(story.ends_with("=> Length, tokens 261 (260) 24 (0)\n"), "{story}");
@@ -211,7 +211,7 @@ fn errors_come_flat_nested_and_without_a_type() {
     check_events(
         &[r#"{"type":"error","sequence_number":3,"code":"server_error","message":"lost","param":null}"#],
         expect![[r#"
-            => Busy { message: "http://server.test/v1 cannot answer now: lost", retry_after: None }
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: lost", retry: Later }
         "#]],
     );
     check_events(
@@ -221,14 +221,14 @@ fn errors_come_flat_nested_and_without_a_type() {
         ],
         expect![[r#"
             shown: hello
-            => Rejected { message: "http://server.test/v1 refused the request: bad" }
+            => ModelError { kind: Rejected, message: "http://server.test/v1 refused the request: bad", retry: Never }
         "#]],
     );
     check(
         include_str!("../../../../tests/captures/litellm-error.sse"),
         expect![[r#"
-        => Busy { message: "http://server.test/v1 cannot answer now: Error processing stream start", retry_after: None }
-    "#]],
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: Error processing stream start", retry: Later }
+        "#]],
     );
 }
 
@@ -240,14 +240,14 @@ fn a_failed_response_is_an_error_even_without_a_reason() {
             r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down"},"usage":null}}"#,
         ],
         expect![[r#"
-            => Busy { message: "http://server.test/v1 cannot answer now: slow down", retry_after: None }
+            => ModelError { kind: RateLimited, message: "http://server.test/v1 has had too many requests: slow down", retry: Later }
         "#]],
     );
     check_events(
         &[r#"{"type":"response.failed"}"#],
         expect![[r#"
-        => Busy { message: "http://server.test/v1 cannot answer now", retry_after: None }
-    "#]],
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
+        "#]],
     );
 }
 
@@ -275,7 +275,7 @@ fn a_complete_reply_with_a_call_that_never_became_whole_is_interrupted() {
             COMPLETED,
         ],
         expect![[r#"
-            => Interrupted { message: "http://server.test/v1 ended its reply before it was whole" }
+            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
         "#]],
     );
 }
@@ -302,34 +302,34 @@ fn a_stream_that_stops_or_turns_to_rubbish_is_no_reply() {
     check_events(
         &[HELLO],
         expect![[r#"
-        shown: hello
-        => Interrupted { message: "http://server.test/v1 ended its reply before it was whole" }
-    "#]],
+            shown: hello
+            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+        "#]],
     );
     check_events(
         &[HELLO, "[DONE]"],
         expect![[r#"
-        shown: hello
-        => Interrupted { message: "http://server.test/v1 ended its reply before it was whole" }
-    "#]],
+            shown: hello
+            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+        "#]],
     );
     check_events(
         &["{rubbish"],
         expect![[r#"
-        => Malformed { message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire" }
-    "#]],
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+        "#]],
     );
     check_events(
         &["{rubbish", COMPLETED],
         expect![[r#"
-        => Malformed { message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire" }
-    "#]],
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+        "#]],
     );
     check_events(
         &["7", COMPLETED],
         expect![[r#"
-        => Malformed { message: "http://server.test/v1 answered with what is no model's reply (7): check base_url and wire" }
-    "#]],
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (7): check base_url and wire", retry: Later }
+        "#]],
     );
 }
 

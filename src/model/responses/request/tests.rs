@@ -6,9 +6,15 @@ use crate::model::story::endpoint;
 
 /// The items of the input, one a line.
 fn check(items: &[Item], expected: Expect) {
-    let request =
-        Request { instructions: "", items, tools: &[], tool_choice: ToolChoice::Auto, cache_key: "thread" };
-    let body = body(&endpoint(), request, Include::Nothing).expect("items are JSON");
+    let request = Request {
+        instructions: "",
+        items,
+        tools: &[],
+        tool_choice: ToolChoice::Auto,
+        answer_schema: None,
+        cache_key: "thread",
+    };
+    let body = body(&endpoint(), request, Wishes::of(&[])).expect("items are JSON");
     let json: Value = serde_json::from_str(&body).expect("a body is JSON");
     let lines = json["input"].as_array().expect("a list").iter().map(|item| format!("{item}\n"));
     expected.assert_eq(&lines.collect::<String>());

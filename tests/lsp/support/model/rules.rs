@@ -24,6 +24,7 @@ pub(super) fn check(wire: Wire, request: &Value) -> Result<(), (u16, String)> {
     match wire {
         Wire::Responses => check_responses(request),
         Wire::Chat => check_chat(request),
+        Wire::Messages => panic!("the Messages wire is not served yet"),
     }
 }
 
@@ -53,6 +54,7 @@ fn check_tools(wire: Wire, request: &Value) -> Result<(), (u16, String)> {
         let (function, at) = match wire {
             Wire::Responses => (tool, format!("tools[{position}]")),
             Wire::Chat => (&tool["function"], format!("tools[{position}].function")),
+            Wire::Messages => panic!("the Messages wire is not served yet"),
         };
         let fits = |name: &str| {
             (1..=LONGEST_NAME).contains(&name.len())

@@ -49,6 +49,7 @@ fn answer_for(shared: &Shared, mut request: Request, method: &str, path: &str) -
         let expected = match request.wire {
             Wire::Responses => "/responses",
             Wire::Chat => "/chat/completions",
+            Wire::Messages => panic!("the Messages wire is not served yet"),
         };
         let reply = if method != "POST" || !path.ends_with(expected) {
             state.faults.push(format!("request {number} was {method} {path}, not POST …{expected}"));

@@ -18,6 +18,7 @@ pub(super) fn frames(wire: Wire, number: usize, reply: &Streamed, usage_wanted: 
     match wire {
         Wire::Responses => ResponsesFrames::default().of(number, reply),
         Wire::Chat => chat_frames(number, reply, usage_wanted),
+        Wire::Messages => panic!("the Messages wire is not served yet"),
     }
 }
 
@@ -236,6 +237,7 @@ fn items(wire: Wire, json: &Value) -> Vec<Value> {
     let key = match wire {
         Wire::Responses => "input",
         Wire::Chat => "messages",
+        Wire::Messages => panic!("the Messages wire is not served yet"),
     };
     json[key].as_array().cloned().unwrap_or_default()
 }
@@ -248,6 +250,7 @@ pub(super) fn instructions(wire: Wire, json: &Value) -> String {
             .and_then(|messages| messages.iter().find(|message| message["role"] == "system"))
             .map(|message| text_of(&message["content"]))
             .unwrap_or_default(),
+        Wire::Messages => panic!("the Messages wire is not served yet"),
     }
 }
 
@@ -270,6 +273,7 @@ pub(super) fn history(wire: Wire, json: &Value) -> Vec<String> {
         match wire {
             Wire::Responses => lines.extend(responses_line(&item)),
             Wire::Chat => chat_lines(&item, &mut lines),
+            Wire::Messages => panic!("the Messages wire is not served yet"),
         }
     }
     lines

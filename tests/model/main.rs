@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails where its machine does")]
 
-#[path = "lsp/support"]
+#[path = "../lsp/support"]
 mod support {
     pub(crate) mod model;
 }
@@ -11,9 +11,10 @@ use std::{fmt::Write, time::Duration};
 
 use askls::{
     model::{
-        Finish, ModelClient, ModelError, ModelEvent, Request, ToolChoice, ToolSpec,
+        Finish, ModelClient, ModelError, ModelEvent, Request, Retry, ToolChoice, ToolSpec,
         chat::ChatClient,
         http::{Endpoint, Probed, probe},
+        messages::MessagesClient,
         responses::ResponsesClient,
     },
     protocol::{AgentMessage, Item, MessageState, ToolCall, ToolOutput, UserMessage, Wire},
@@ -44,6 +45,7 @@ fn client(wire: Wire, endpoint: Endpoint) -> Box<dyn ModelClient> {
     match wire {
         Wire::Responses => Box::new(ResponsesClient::new(endpoint)),
         Wire::Chat => Box::new(ChatClient::new(endpoint)),
+        Wire::Messages => Box::new(MessagesClient::new(endpoint)),
     }
 }
 
@@ -53,7 +55,14 @@ fn tools() -> [ToolSpec; 1] {
 }
 
 fn request<'a>(items: &'a [Item], tools: &'a [ToolSpec]) -> Request<'a> {
-    Request { instructions: "be brief", items, tools, tool_choice: ToolChoice::Auto, cache_key: "thread-1" }
+    Request {
+        instructions: "be brief",
+        items,
+        tools,
+        tool_choice: ToolChoice::Auto,
+        answer_schema: None,
+        cache_key: "thread-1",
+    }
 }
 
 fn user(text: &str) -> Item {
@@ -150,9 +159,11 @@ async fn turn(client: &dyn ModelClient, items: &mut Vec<Item>) -> String {
 
 /// The error's kind and words.
 fn describe(error: &ModelError) -> String {
-    let kind = format!("{error:?}");
-    let kind = kind.split([' ', '{']).next().unwrap_or_default().to_owned();
-    let wait = error.retry_after().map(|wait| format!(" (wait {wait:?})")).unwrap_or_default();
+    let kind = format!("{:?}", error.kind);
+    let wait = match error.retry {
+        Retry::After(wait) => format!(" (wait {wait:?})"),
+        Retry::Later | Retry::Never => String::new(),
+    };
     assert!(!format!("{error:?} {error}").contains(KEY), "the key is shown: {error:?}");
     format!("{kind}{wait}: {error}")
 }
@@ -174,6 +185,7 @@ async fn check_with(script: impl Fn() -> Vec<Reply>, set: impl Fn(&mut Endpoint)
         let path = match wire {
             Wire::Responses => "SERVER/responses",
             Wire::Chat => "SERVER/chat/completions",
+            Wire::Messages => "SERVER/messages",
         };
         stories.push(story.replace(&server, "SERVER").replace(path, "ADDRESS"));
     }
@@ -193,10 +205,10 @@ async fn a_turn_goes_on_until_a_reply_has_no_calls() {
         expect![[r#"
             call: read_file {"path":"a"}
             ---
-            usage: Usage { input_tokens: 10, cached_tokens: 8, output_tokens: 3, reasoning_tokens: 2 }
+            usage: Usage { input_tokens: 10, cached_tokens: 8, cache_write_tokens: 0, output_tokens: 3, reasoning_tokens: 2 }
             call: read_file {"path":"b"}
             ---
-            usage: Usage { input_tokens: 20, cached_tokens: 0, output_tokens: 5, reasoning_tokens: 0 }
+            usage: Usage { input_tokens: 20, cached_tokens: 0, cache_write_tokens: 0, output_tokens: 5, reasoning_tokens: 0 }
             shown: it is 4
             agent: it is 4
             => Stop
@@ -321,9 +333,9 @@ async fn an_error_in_the_stream_says_what_to_do() {
         (
             "server_error",
             expect![[r#"
-            shown: it 
-            => Busy: SERVER cannot answer now: backend lost
-        "#]],
+                shown: it 
+                => Failed: SERVER cannot answer now: backend lost
+            "#]],
         ),
         (
             "insufficient_quota",
@@ -433,14 +445,14 @@ async fn a_busy_server_says_how_long_to_wait() {
     check(
         || vec![busy(429, Some("7"))],
         expect![[r#"
-            => Busy (wait 7s): SERVER cannot answer now (429): Rate limit reached
+            => RateLimited (wait 7s): SERVER has had too many requests (429): Rate limit reached
         "#]],
     )
     .await;
     check(
         || vec![busy(503, None)],
         expect![[r#"
-            => Busy: SERVER cannot answer now (503): Rate limit reached
+            => Overloaded: SERVER has no room now (503): Rate limit reached
         "#]],
     )
     .await;
@@ -481,7 +493,7 @@ async fn every_refusal_says_what_to_do() {
         ),
         (
             400,
-            include_str!("captures/llama-context.json"),
+            include_str!("../captures/llama-context.json"),
             expect![[r#"
             => ContextTooLong: the thread does not fit the window of fake-model (400): request (9020 tokens) exceeds the available context size (4096 tokens), try increasing it
         "#]],
@@ -497,8 +509,8 @@ async fn every_refusal_says_what_to_do() {
             502,
             "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>",
             expect![[r#"
-            => Busy: SERVER cannot answer now (502): a web page titled "502 Bad Gateway"
-        "#]],
+                => Failed: SERVER cannot answer now (502): a web page titled "502 Bad Gateway"
+            "#]],
         ),
         (
             200,
@@ -518,8 +530,8 @@ async fn every_refusal_says_what_to_do() {
             200,
             r#"{"error":{"message":"model is loading","code":503}}"#,
             expect![[r#"
-            => Busy: SERVER cannot answer now: model is loading
-        "#]],
+                => Overloaded: SERVER has no room now: model is loading
+            "#]],
         ),
     ];
     for (code, body, expected) in table {
@@ -655,7 +667,7 @@ async fn the_request_is_what_the_wire_wants() {
     ] {
         let model = FakeModel::start(wire, [text("4")]);
         let mut endpoint = endpoint(&format!(" {}// ", model.base_url()));
-        endpoint.max_output_tokens = Some(100);
+        endpoint.options.max_output_tokens = Some(100);
         let client = client(wire, endpoint);
         let message =
             UserMessage { text: "2+2?".to_owned(), context: Some("The open file is a.txt.".to_owned()) };
@@ -724,12 +736,12 @@ async fn a_whole_answer_to_a_streaming_request_is_an_answer() {
     for (wire, body, expected) in [
         (
             Wire::Responses,
-            include_str!("captures/litellm-responses-whole.json"),
+            include_str!("../captures/litellm-responses-whole.json"),
             "shown: Hello there, this is a mock answer.\nagent: Hello there, this is a mock answer.\n",
         ),
         (
             Wire::Chat,
-            include_str!("captures/llama-chat-whole.json"),
+            include_str!("../captures/llama-chat-whole.json"),
             "call: read_file {\"path\": \"src/config.toml\"}\n",
         ),
     ] {
@@ -742,7 +754,7 @@ async fn a_whole_answer_to_a_streaming_request_is_an_answer() {
 
 #[tokio::test]
 async fn a_compressed_stream_is_read() {
-    let body = include_bytes!("captures/chat-stream.gz");
+    let body = include_bytes!("../captures/chat-stream.gz");
     let reply = bytes(200, "text/event-stream", body).header("content-encoding", "gzip");
     let model = FakeModel::start(Wire::Chat, [reply]);
     let story = turn(&*client(Wire::Chat, endpoint(&model.base_url())), &mut vec![user("2+2?")]).await;
@@ -753,9 +765,9 @@ async fn a_compressed_stream_is_read() {
 #[tokio::test]
 async fn real_streams_read_the_same_in_pieces_of_any_size() {
     for (wire, stream) in [
-        (Wire::Responses, include_str!("captures/llama-responses-call.sse")),
-        (Wire::Responses, include_str!("captures/litellm-responses-calls.sse")),
-        (Wire::Chat, include_str!("captures/llama-chat-call.sse")),
+        (Wire::Responses, include_str!("../captures/llama-responses-call.sse")),
+        (Wire::Responses, include_str!("../captures/litellm-responses-calls.sse")),
+        (Wire::Chat, include_str!("../captures/llama-chat-call.sse")),
     ] {
         let mut stories = Vec::new();
         for size in [usize::MAX, 1, 2, 3, 7, 1000] {
