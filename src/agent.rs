@@ -3,10 +3,12 @@
 
 pub mod approval;
 mod calls;
+mod context;
 pub mod limits;
 pub mod prompt;
 mod reply;
 pub mod retry;
+mod step;
 pub mod thread;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
@@ -14,8 +16,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    model::{Finish, ModelClient, ModelError, Request, ToolChoice},
-    protocol::{Cost, Event, Item, Limit, MessageState, StopReason, Usage},
+    model::{ModelClient, ToolChoice},
+    protocol::{Cost, Event, Limit, StopReason, Usage},
     tools::Toolbox,
     workspace::TurnFiles,
 };
@@ -27,7 +29,7 @@ pub use retry::RetryPolicy;
 pub use thread::Thread;
 
 use limits::LoopGuard;
-use reply::Reply;
+use step::{Ending, Next, Progress};
 
 /// What stays the same from turn to turn.
 #[derive(Clone)]
@@ -93,24 +95,6 @@ impl TurnResult {
     }
 }
 
-/// A turn's end before the counts are added.
-struct Ending {
-    stop_reason: StopReason,
-    detail: Option<String>,
-    answer: String,
-}
-
-/// What a running turn counts.
-#[derive(Default)]
-struct Progress {
-    steps: u32,
-    usage: Usage,
-    cost: Option<Cost>,
-    last_tool: Option<String>,
-    /// The model's words of the last step, which stand beside its calls.
-    last_words: String,
-}
-
 impl Agent {
     /// Runs one turn to its end, whatever the end is. Never panics on what a model, a tool or a face does, and leaves
     /// a thread that the next turn can be sent with.
@@ -161,21 +145,24 @@ impl Agent {
     ) -> Ending {
         let mut guard = LoopGuard::default();
         while progress.steps < self.limits.max_steps {
-            let (calls, answer) = match self.step(thread, ToolChoice::Auto, progress, context, events).await {
-                Ok(step) => step,
+            let choice = match self.tool_choice(progress.steps) {
+                Ok(choice) => choice,
                 Err(ending) => return ending,
             };
-            if calls.is_empty() {
-                return finished(answer);
-            }
+            let (calls, words) = match self.step(thread, choice, progress, context, events).await {
+                Ok(Next::Calls(calls, words)) => (calls, words),
+                Ok(Next::Resume) => continue,
+                Ok(Next::Done(answer)) => return Ending::finished(answer),
+                Err(ending) => return ending,
+            };
             progress.last_tool = calls.last().map(|call| call.name.clone());
-            progress.last_words.clone_from(&answer);
+            progress.last_words.clone_from(&words);
             calls::run(self, thread, calls, &mut guard, context, events).await;
             if context.cancel.is_cancelled() {
-                return cancelled(answer);
+                return Ending::cancelled(words);
             }
             if let Some((stop_reason, detail)) = guard.step_ended() {
-                return Ending { stop_reason, detail: Some(detail), answer };
+                return Ending { stop_reason, detail: Some(detail), answer: words };
             }
         }
         self.at_limit(thread, progress, context, events).await
@@ -208,128 +195,21 @@ impl Agent {
             OnLimit::FinalAnswer => {}
         }
         match self.step(thread, ToolChoice::None, progress, context, events).await {
-            Ok((calls, answer)) if calls.is_empty() && !answer.trim().is_empty() => Ending {
+            Ok(Next::Done(answer)) if !answer.trim().is_empty() => Ending {
                 stop_reason: StopReason::Answer,
                 detail: Some(format!("{reached}; this is what the agent knew by then")),
                 answer,
             },
-            Ok((_, answer)) => limit(format!("{reached}, and no final answer came"), answer),
+            Ok(Next::Done(answer) | Next::Calls(_, answer)) => {
+                limit(format!("{reached}, and no final answer came"), answer)
+            }
+            Ok(Next::Resume) => limit(
+                format!("{reached}, and no final answer came"),
+                std::mem::take(&mut progress.last_words),
+            ),
             Err(ending) => ending,
         }
     }
-
-    /// One model request; its items are in the thread afterwards, whatever its end. Gives the calls to run and the text,
-    /// or the turn's end.
-    async fn step(
-        &self,
-        thread: &mut Thread,
-        tool_choice: ToolChoice<'_>,
-        progress: &mut Progress,
-        context: &TurnContext,
-        events: &Events<'_>,
-    ) -> Result<(Vec<crate::protocol::ToolCall>, String), Ending> {
-        if context.cancel.is_cancelled() {
-            return Err(cancelled(String::new()));
-        }
-        progress.steps += 1;
-        events.emit(&Event::StepStarted { step: progress.steps, max_steps: self.limits.max_steps });
-        let cache_key = thread.id().clone();
-        let request = Request {
-            instructions: prompt::INSTRUCTIONS,
-            items: thread.items(),
-            tools: self.tools.specs(),
-            tool_choice,
-            answer_schema: None,
-            cache_key: cache_key.as_str(),
-        };
-        let (items, finish) = match reply::ask(&*self.model, request, events, &context.cancel).await {
-            Reply::Whole { items, finish, usage } => {
-                progress.usage += usage;
-                events.emit(&Event::Usage {
-                    step: progress.steps,
-                    usage: progress.usage,
-                    cost: progress.cost,
-                });
-                (items, finish)
-            }
-            Reply::Broken { texts, error } => {
-                let answer = text_of(&texts);
-                thread.push_step(texts);
-                return Err(broken(error, answer));
-            }
-            Reply::Cancelled { texts } => {
-                let answer = text_of(&texts);
-                thread.push_step(texts);
-                return Err(cancelled(answer));
-            }
-        };
-        let answer = text_of(&items);
-        let refused = finish == Finish::Refusal || items.iter().any(is_refusal);
-        let calls = thread.push_step(items);
-        if refused {
-            return Err(refusal(answer));
-        }
-        match finish {
-            Finish::Stop | Finish::Pause | Finish::Refusal => Ok((calls, answer)),
-            Finish::Length => Err(Ending {
-                stop_reason: StopReason::Limit(Limit::OutputTokens),
-                detail: Some(
-                    "the answer was cut off at the model's output limit; ask it to go on".to_owned(),
-                ),
-                answer,
-            }),
-            Finish::ContentFilter => Err(Ending {
-                stop_reason: StopReason::Filtered,
-                detail: Some("the server's content filter cut the answer off".to_owned()),
-                answer,
-            }),
-            Finish::ContextTooLong => Err(context_full(answer)),
-        }
-    }
-}
-
-fn finished(answer: String) -> Ending {
-    if answer.trim().is_empty() {
-        let detail = "the model ended its turn without an answer; ask again, or in other words".to_owned();
-        return Ending { stop_reason: StopReason::Empty, detail: Some(detail), answer: String::new() };
-    }
-    Ending { stop_reason: StopReason::Answer, detail: None, answer }
-}
-
-fn cancelled(answer: String) -> Ending {
-    Ending { stop_reason: StopReason::Cancelled, detail: Some("stopped by the user".to_owned()), answer }
-}
-
-fn refusal(answer: String) -> Ending {
-    Ending {
-        stop_reason: StopReason::Refused,
-        detail: Some("the model declined to answer".to_owned()),
-        answer,
-    }
-}
-
-fn context_full(answer: String) -> Ending {
-    let detail = "the thread no longer fits the model's window; start a new thread".to_owned();
-    Ending { stop_reason: StopReason::Limit(Limit::Context), detail: Some(detail), answer }
-}
-
-fn broken(error: ModelError, answer: String) -> Ending {
-    Ending { stop_reason: error.kind.stop_reason(), detail: Some(error.message), answer }
-}
-
-fn is_refusal(item: &Item) -> bool {
-    matches!(item, Item::Agent(message) if message.state == MessageState::Refusal)
-}
-
-fn text_of(items: &[Item]) -> String {
-    let texts: Vec<&str> = items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Agent(message) if !message.text.is_empty() => Some(message.text.as_str()),
-            _ => None,
-        })
-        .collect();
-    texts.join("\n\n")
 }
 
 /// The face's sink, behind which a fault of the face stays.

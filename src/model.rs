@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod chat;
 mod client;
 pub mod error;
+pub mod history;
 pub mod http;
 pub mod messages;
 pub mod offline;

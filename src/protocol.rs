@@ -162,6 +162,14 @@ impl Cost {
     }
 }
 
+/// As `$0.0123`; small sums with more places than large ones.
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = if self.0 < 1_000_000 { 4 } else { 2 };
+        write!(f, "${:.places$}", self.as_dollars())
+    }
+}
+
 impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);
@@ -405,7 +413,13 @@ pub enum Event {
     Retrying {
         /// Of the request that is to come; the first was 1.
         attempt: u32,
+        /// Absent when this one does not count: while there is no connection, and where another form is tried at once.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max_attempts: Option<u32>,
+        /// In a few words, for a status bar.
         reason: String,
+        /// What exactly happened, for people.
+        detail: String,
         #[serde(rename = "wait_ms", serialize_with = "milliseconds")]
         wait: Duration,
     },

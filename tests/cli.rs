@@ -152,19 +152,26 @@ async fn the_answer_is_on_stdout_and_the_work_on_stderr() {
 #[tokio::test]
 async fn every_ending_has_its_exit_code() {
     for wire in WIRES {
+        let no_reply = || status(200, r#"{"what": true}"#);
         let table = [
             (0, "answer", text("yes")),
             (1, "limit", text("cut he").length()),
             (3, "provider_error", status(400, r#"{"error":{"message":"no such model"}}"#)),
             (3, "provider_error", status(401, r#"{"error":{"message":"bad key"}}"#)),
             (3, "provider_error", status(200, "<html><title>Sign in</title></html>")),
-            (4, "interrupted", text("half an answer").cut_after(1)),
+            (4, "malformed", no_reply()),
             (5, "refused", refusal("I will not")),
             (5, "filtered", text("filtered").content_filter()),
             (6, "empty", empty()),
         ];
         for (code, stop_reason, reply) in table {
-            let model = FakeModel::start(wire, [reply]);
+            // Some are asked for again: whoever talks nonsense three times, or says nothing twice.
+            let again: Vec<_> = match stop_reason {
+                "malformed" => vec![no_reply(), no_reply()],
+                "empty" => vec![empty()],
+                _ => Vec::new(),
+            };
+            let model = FakeModel::start(wire, [reply].into_iter().chain(again));
             let ran = ask(&model, &["--json"]).await;
             assert_eq!(ran.code, Some(code), "{wire} {stop_reason}: {ran:#?}");
             assert_eq!(ran.events().last().unwrap()["stop_reason"], stop_reason, "{wire}");

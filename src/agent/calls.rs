@@ -14,7 +14,7 @@ use crate::{
 };
 
 use super::{
-    Agent, Events, Thread, TurnContext,
+    Agent, Events, FirstTool, Thread, TurnContext,
     approval::{Answer, Decision, Question},
     limits::LoopGuard,
 };
@@ -76,10 +76,23 @@ fn admit(agent: &Agent, call: ToolCall, guard: &mut LoopGuard) -> Admitted {
     if let Err(reason) = guard.admit(&call) {
         return Admitted::Refused(call, reason);
     }
+    if agent.first_tool == FirstTool::None {
+        return Admitted::Refused(call, "no tool may be called in this turn: answer in words".to_owned());
+    }
     match agent.tools.prepare(&call) {
         Ok(prepared) => Admitted::Ready(call, prepared),
-        Err(ToolError(reason)) => Admitted::Refused(call, reason),
+        Err(ToolError(reason)) => {
+            if !is_json(&call.arguments) {
+                guard.was_unreadable(&call);
+            }
+            Admitted::Refused(call, reason)
+        }
     }
+}
+
+/// Servers send nothing at all for a call without arguments.
+fn is_json(arguments: &str) -> bool {
+    arguments.trim().is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
 }
 
 async fn ask_if_needed(
@@ -126,19 +139,23 @@ async fn answer_all(
     context: &TurnContext,
     events: &Events<'_>,
 ) {
-    let outputs: Vec<Option<ToolOutput>> = stream::iter(admitted)
+    let outputs: Vec<Option<(ToolCall, ToolOutput)>> = stream::iter(admitted)
         .map(|admitted| answer(admitted, context, events))
         .buffered(PARALLEL_READS)
         .collect()
         .await;
-    for output in outputs.into_iter().flatten() {
-        guard.ended(output.is_error);
+    for (call, output) in outputs.into_iter().flatten() {
+        guard.ended(call, &output);
         thread.answer(output);
     }
 }
 
 /// One call from its start to its end; `None` when it never started.
-async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) -> Option<ToolOutput> {
+async fn answer(
+    admitted: Admitted,
+    context: &TurnContext,
+    events: &Events<'_>,
+) -> Option<(ToolCall, ToolOutput)> {
     if context.cancel.is_cancelled() {
         return None;
     }
@@ -163,12 +180,13 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let text = if text.is_empty() { "(no output)".to_owned() } else { text };
     events.emit(&Event::ToolEnded {
         call_id: call.id.clone(),
-        name: call.name,
+        name: call.name.clone(),
         output: text.clone(),
         is_error,
         duration: started.elapsed(),
     });
-    Some(ToolOutput { call_id: call.id, text, is_error })
+    let output = ToolOutput { call_id: call.id.clone(), text, is_error };
+    Some((call, output))
 }
 
 /// The tool's output or a text that says why there is none; a panic and a time-out are such texts too.

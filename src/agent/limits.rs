@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Limit, StopReason, ToolCall};
+use crate::{
+    protocol::{Limit, StopReason, ToolCall, ToolOutput},
+    tools::output::one_line,
+};
 
 /// Model requests in one turn: enough for a long task, few enough that a model that turns in circles costs cents.
 pub const DEFAULT_MAX_STEPS: u32 = 50;
@@ -19,6 +22,16 @@ const MAX_CONSECUTIVE_ERRORS: u32 = 6;
 
 /// So many steps must have failed as well: a model that guesses six names in one step has not seen one error yet.
 const MIN_FAILED_STEPS: u32 = 3;
+
+/// So many steps in a row that fail the same way: the model does not learn from what it is told.
+const MAX_SAME_FAILURES: u32 = 3;
+
+/// How often a model is told that the arguments of its calls are no JSON before its turn ends.
+const MAX_REASKS: u32 = 2;
+
+/// Characters of a tool's name and of a reason in an ending: a model may write any.
+const MAX_NAME_CHARS: usize = 60;
+const MAX_REASON_CHARS: usize = 300;
 
 /// What happens when a turn has used all its steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +70,30 @@ pub(super) struct LoopGuard {
     errors: u32,
     /// Steps since the last call that succeeded.
     failed_steps: u32,
+    /// The last failure of the step before, and of how many steps in a row it is the same.
+    last_failure: Option<Failure>,
+    same_failures: u32,
+    /// Of the running step.
+    failure: Option<Failure>,
+    is_same_failure: bool,
+    /// A call whose arguments are no JSON, by its tool's name.
+    unreadable: Option<String>,
+    /// Steps in a row with such a call and none that succeeded.
+    unreadable_steps: u32,
+}
+
+#[derive(Debug)]
+struct Failure {
+    call: ToolCall,
+    text: String,
+}
+
+impl Failure {
+    /// Whether the model has learnt nothing: it makes the same call again, or runs into the same wall.
+    fn is_like(&self, other: &Self) -> bool {
+        self.call.name == other.call.name
+            && (self.call.arguments == other.call.arguments || self.text == other.text)
+    }
 }
 
 impl LoopGuard {
@@ -80,12 +117,23 @@ impl LoopGuard {
         ))
     }
 
-    pub(super) fn ended(&mut self, is_error: bool) {
-        if is_error {
-            self.errors += 1;
-        } else {
-            (self.errors, self.failed_steps) = (0, 0);
+    /// Notes a call whose arguments are no JSON; it counts as failed besides.
+    pub(super) fn was_unreadable(&mut self, call: &ToolCall) {
+        self.unreadable = Some(call.name.clone());
+    }
+
+    /// Counts a call that was answered.
+    pub(super) fn ended(&mut self, call: ToolCall, output: &ToolOutput) {
+        if !output.is_error {
+            // Whoever gets on may fail now and then.
+            let (last, repeats) = (self.last.take(), self.repeats);
+            *self = Self { last, repeats, ..Self::default() };
+            return;
         }
+        self.errors += 1;
+        let failure = Failure { call, text: output.text.clone() };
+        self.is_same_failure = self.last_failure.as_ref().is_some_and(|last| last.is_like(&failure));
+        self.failure = Some(failure);
     }
 
     /// Why the turn must not go on after this step, if it must not.
@@ -93,11 +141,41 @@ impl LoopGuard {
         if self.errors > 0 {
             self.failed_steps += 1;
         }
+        self.same_failures = match (&self.failure, self.is_same_failure) {
+            (None, _) => 0,
+            (Some(_), false) => 1,
+            (Some(_), true) => self.same_failures + 1,
+        };
+        self.last_failure = self.failure.take();
+        self.unreadable_steps = if self.unreadable.is_some() { self.unreadable_steps + 1 } else { 0 };
+        if let Some(name) = self.unreadable.take().filter(|_| self.unreadable_steps > MAX_REASKS) {
+            return Some((
+                StopReason::Limit(Limit::MalformedCalls),
+                format!(
+                    "stopped: the model was told {MAX_REASKS} times that the arguments of {} are no JSON, and wrote such \
+                     ones again; another model may be better at calling tools",
+                    one_line(&name, MAX_NAME_CHARS)
+                ),
+            ));
+        }
         if self.repeats >= STOP_REPEATS_AT {
             let name = self.last.as_ref().map_or("", |(name, _)| name);
             return Some((
                 StopReason::Limit(Limit::RepeatedCall),
                 format!("stopped: the model made the same call to {name} {} times in a row", self.repeats),
+            ));
+        }
+        if let Some(Failure { call, text }) =
+            self.last_failure.as_ref().filter(|_| self.same_failures >= MAX_SAME_FAILURES)
+        {
+            return Some((
+                StopReason::Limit(Limit::ToolErrors),
+                format!(
+                    "stopped: {} failed the same way in {} steps one after the other: {}",
+                    one_line(&call.name, MAX_NAME_CHARS),
+                    self.same_failures,
+                    one_line(text, MAX_REASON_CHARS)
+                ),
             ));
         }
         if self.errors >= MAX_CONSECUTIVE_ERRORS && self.failed_steps >= MIN_FAILED_STEPS {

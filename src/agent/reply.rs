@@ -1,40 +1,32 @@
 //! One model request to its end: the stream collected into whole items, asked again when that can help.
 
-use std::time::Duration;
-
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Request, Retry},
+    model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Request},
     protocol::{AgentMessage, Event, Item, MessageState, Usage},
 };
 
-use super::Events;
-
-/// Attempts for one request while the server is busy: with the waits below about a minute in all.
-const MAX_ATTEMPTS: u32 = 6;
-
-/// Attempts when the server cannot be reached or answers rubbish: those mostly need the user, who waits meanwhile.
-const MAX_ATTEMPTS_UNREACHABLE: u32 = 3;
-
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
-/// A server that wants a longer pause than this is not waited for without the user's word.
-const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(120);
+use super::{
+    Events,
+    retry::{Again, Attempts},
+};
 
 /// How one model request ended.
 pub(super) enum Reply {
     Whole {
         items: Vec<Item>,
         finish: Finish,
+        /// Of this reply alone.
         usage: Usage,
     },
     /// The reply broke off. Its whole messages and the text of the one that was being written are kept; its calls
     /// and its reasoning are not, since neither can be trusted or sent back without the rest.
     Broken {
         texts: Vec<Item>,
+        /// Something of it has reached the face.
+        was_shown: bool,
         error: ModelError,
     },
     Cancelled {
@@ -42,15 +34,18 @@ pub(super) enum Reply {
     },
 }
 
-/// Sends the request until it is answered, cannot be, or the user stops it. It is sent again only while nothing of a
-/// reply was shown, so the user never sees the same words twice and no call can run twice.
+/// Sends the request until it is answered, cannot be, or the user stops it. What was shown of a reply that broke off is
+/// void when it is asked for again: the face is told so, and nothing of it is kept. No call of it has run.
+///
+/// `spent` grows by what the server counted, void replies included.
 pub(super) async fn ask(
     model: &dyn ModelClient,
     request: Request<'_>,
+    attempts: &mut Attempts,
+    spent: &mut Usage,
     events: &Events<'_>,
     cancel: &CancellationToken,
 ) -> Reply {
-    let mut attempt = 1;
     loop {
         let mut collected = Collected::default();
         let outcome = tokio::select! {
@@ -58,21 +53,37 @@ pub(super) async fn ask(
             () = cancel.cancelled() => return Reply::Cancelled { texts: collected.into_texts() },
             outcome = collect(model, request, events, &mut collected) => outcome,
         };
-        let error = match outcome {
-            Ok((finish, usage)) => return collected.into_whole(finish, usage),
-            Err(error) => error,
+        let was_shown = collected.was_shown;
+        let again = match outcome {
+            Ok((finish, usage)) => {
+                *spent += usage;
+                if finish != Finish::Stop || !collected.says_nothing() {
+                    return collected.into_whole(finish, usage);
+                }
+                let Some(again) = attempts.after_silence() else {
+                    // Reasoning that led to nothing cannot be sent back.
+                    return Reply::Whole { items: Vec::new(), finish, usage };
+                };
+                again
+            }
+            Err(error) => match attempts.after(error) {
+                Ok(again) => again,
+                Err(error) => return Reply::Broken { texts: collected.into_texts(), was_shown, error },
+            },
         };
-        let Some(wait) = wait_before_retry(&error, attempt).filter(|_| !collected.shown) else {
-            return Reply::Broken { texts: collected.into_texts(), error };
-        };
-        attempt += 1;
-        events.emit(&Event::Retrying { attempt, reason: error.to_string(), wait });
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Reply::Cancelled { texts: Vec::new() },
-            () = tokio::time::sleep(wait) => {}
+        if was_shown {
+            events.emit(&Event::Discarded);
+        }
+        if wait(&again, events, cancel).await.is_none() {
+            return Reply::Cancelled { texts: Vec::new() };
         }
     }
+}
+
+/// Tells of the wait and waits; `None` when the user does not want to wait.
+pub(super) async fn wait(again: &Again, events: &Events<'_>, cancel: &CancellationToken) -> Option<()> {
+    events.emit(&again.to_event());
+    cancel.run_until_cancelled(tokio::time::sleep(again.wait)).await
 }
 
 /// What has arrived of a reply so far.
@@ -82,10 +93,20 @@ struct Collected {
     /// Text that was shown and is not yet in a whole item.
     open_text: String,
     /// Anything of this reply has reached the face.
-    shown: bool,
+    was_shown: bool,
 }
 
 impl Collected {
+    /// Whether there is neither a word nor a call.
+    fn says_nothing(&self) -> bool {
+        let is_silent = |item: &Item| match item {
+            Item::Agent(message) => message.state != MessageState::Refusal && message.text.trim().is_empty(),
+            Item::Call(_) => false,
+            Item::Reasoning(_) | Item::Opaque(_) | Item::User(_) | Item::Output(_) => true,
+        };
+        self.open_text.trim().is_empty() && self.items.iter().all(is_silent)
+    }
+
     fn into_texts(self) -> Vec<Item> {
         let mut texts: Vec<Item> = self
             .items
@@ -112,10 +133,14 @@ impl Collected {
                 raw: None,
             }));
         }
-        if finish == Finish::Stop || finish == Finish::Refusal {
-            return Reply::Whole { items: self.items, finish, usage };
+        match finish {
+            Finish::Stop | Finish::Pause | Finish::Refusal => {
+                Reply::Whole { items: self.items, finish, usage }
+            }
+            Finish::Length | Finish::ContentFilter | Finish::ContextTooLong => {
+                Reply::Whole { items: self.into_texts(), finish, usage }
+            }
         }
-        Reply::Whole { items: self.into_texts(), finish, usage }
     }
 }
 
@@ -139,19 +164,19 @@ async fn collect(
     while let Some(event) = stream.next().await {
         match event? {
             ModelEvent::TextDelta(text) => {
-                collected.shown = true;
+                collected.was_shown = true;
                 collected.open_text.push_str(&text);
                 events.emit(&Event::Text { text });
             }
             ModelEvent::ReasoningDelta(text) => {
-                collected.shown = true;
+                collected.was_shown = true;
                 events.emit(&Event::Reasoning { text });
             }
             ModelEvent::Item(item) => {
-                collected.shown = true;
                 if let Item::Agent(message) = &item {
                     // A message that came without deltas has not been shown yet.
                     if collected.open_text.is_empty() && !message.text.is_empty() {
+                        collected.was_shown = true;
                         events.emit(&Event::Text { text: message.text.clone() });
                     }
                     collected.open_text.clear();
@@ -162,23 +187,4 @@ async fn collect(
         }
     }
     Err(ModelError::new(ErrorKind::Interrupted, "the model's reply ended before its end was said".to_owned()))
-}
-
-/// How long to wait before the request is sent once more; `None` when that cannot help.
-fn wait_before_retry(error: &ModelError, attempt: u32) -> Option<Duration> {
-    let most = match error.kind {
-        ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Failed => MAX_ATTEMPTS,
-        _ => MAX_ATTEMPTS_UNREACHABLE,
-    };
-    if attempt >= most {
-        return None;
-    }
-    match error.retry {
-        Retry::Never => return None,
-        Retry::After(asked) => return (asked <= LONGEST_SERVER_WAIT).then_some(asked),
-        Retry::Later => {}
-    }
-    let wait = FIRST_WAIT.saturating_mul(1 << (attempt - 1).min(16)).min(LONGEST_WAIT);
-    // Jitter, so that many clients of a busy server do not come back at the same moment.
-    Some(wait.mul_f64(rand::random_range(0.5..1.5)))
 }

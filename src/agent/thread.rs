@@ -1,10 +1,16 @@
 //! A thread: the history of one task, which only grows, and in which every call has exactly one output.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
-use crate::protocol::{Item, ThreadId, ToolCall, ToolOutput, UserMessage};
+use crate::{
+    model::{
+        Price,
+        history::{self, Mend},
+    },
+    protocol::{Cost, Item, ThreadId, ToolCall, ToolOutput, Usage, UserMessage},
+};
 
-use super::approval::Grants;
+use super::{approval::Grants, context::Fit};
 
 /// What stands as a call's output until the call has really ended.
 const NOT_RUN: &str = "this call did not run: the turn ended before it was its turn";
@@ -21,11 +27,37 @@ pub struct Thread {
     call_ids: HashSet<String>,
     /// What the user allowed for the rest of this thread.
     pub(super) grants: Grants,
+    /// How the items are made to fit the model's window.
+    pub(super) fit: Fit,
+    /// So many items from the start are sent in their plain form, since a server refused them as they are.
+    plain: usize,
+    usage: Usage,
+    cost: Option<Cost>,
 }
 
 impl Thread {
     pub fn new() -> Self {
-        Self { id: ThreadId::new(), items: Vec::new(), call_ids: HashSet::new(), grants: Grants::default() }
+        Self {
+            id: ThreadId::new(),
+            items: Vec::new(),
+            call_ids: HashSet::new(),
+            grants: Grants::default(),
+            fit: Fit::default(),
+            plain: 0,
+            usage: Usage::default(),
+            cost: None,
+        }
+    }
+
+    /// A thread that goes on from a history that was made elsewhere, and what of it had to be mended first.
+    pub fn from_items(items: &[Item]) -> (Self, Vec<Mend>) {
+        let repaired = history::repaired(items);
+        let items = repaired.items.into_owned();
+        let call_ids = items.iter().filter_map(|item| match item {
+            Item::Call(call) => Some(call.id.clone()),
+            _ => None,
+        });
+        (Self { call_ids: call_ids.collect(), items, ..Self::new() }, repaired.mends)
     }
 
     pub fn id(&self) -> &ThreadId {
@@ -34,6 +66,44 @@ impl Thread {
 
     pub fn items(&self) -> &[Item] {
         &self.items
+    }
+
+    /// What all turns so far have used, as the servers counted it.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// What that cost; `None` when no price was known.
+    pub fn cost(&self) -> Option<Cost> {
+        self.cost
+    }
+
+    /// Adds what one request used, and gives back what that cost.
+    pub(super) fn spend(&mut self, usage: Usage, price: Option<Price>) -> Option<Cost> {
+        self.usage += usage;
+        let cost = price?.cost(usage);
+        *self.cost.get_or_insert_default() += cost;
+        Some(cost)
+    }
+
+    /// The items as they are sent in a request of at most `budget` tokens: the items themselves, but for what a server
+    /// would refuse or has refused. `fixed` is the bytes of the request beside them.
+    pub(super) fn request_items(&mut self, fixed: usize, budget: Option<u64>) -> Cow<'_, [Item]> {
+        self.fit.fitted(sendable(&self.items, self.plain), fixed, budget)
+    }
+
+    /// Sends all old outputs short from now on; `false` when they are short already.
+    pub(super) fn shrink(&mut self) -> bool {
+        self.fit.shrink_all(&sendable(&self.items, self.plain))
+    }
+
+    /// Sends everything so far in its plain form from now on, and gives back how far that went before.
+    pub(super) fn send_plain(&mut self) -> usize {
+        std::mem::replace(&mut self.plain, self.items.len())
+    }
+
+    pub(super) fn send_plain_until(&mut self, position: usize) {
+        self.plain = position;
     }
 
     pub(super) fn push_user(&mut self, message: UserMessage) {
@@ -96,6 +166,17 @@ impl Thread {
         // What the server sent holds the old id; the wire makes the call anew from what is typed.
         ToolCall { id, raw: None, ..call }
     }
+}
+
+/// The items as a server accepts them, the first `plain` of them in their plain form.
+fn sendable(items: &[Item], plain: usize) -> Cow<'_, [Item]> {
+    let (refused, rest) = items.split_at(plain.min(items.len()));
+    if refused.is_empty() {
+        return history::repaired(items).items;
+    }
+    let mut items = history::plain(refused);
+    items.extend_from_slice(rest);
+    history::repaired(&items).items.into_owned().into()
 }
 
 impl Default for Thread {

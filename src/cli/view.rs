@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use crate::{
-    agent::OnLimit,
-    protocol::{Event, Limit, StopReason, Usage},
+    agent::{OnLimit, retry::in_words},
+    protocol::{Cost, Event, Limit, StopReason, Usage},
     tools::output::visible,
 };
 
@@ -19,6 +19,9 @@ const LONGEST_NAME: usize = 100;
 
 /// Longest line about anything, in characters: what servers and files say may be long.
 const LONGEST_NOTICE: usize = 2_000;
+
+/// Stands after words on a terminal that are void; on a pipe they never come.
+const BROKE_OFF: &str = "… the reply broke off; asked again";
 
 /// What a person at the command line can do about a turn that used all its steps.
 const MORE_STEPS: &str = "here: --max-steps N, or --on-limit final_answer";
@@ -63,6 +66,8 @@ pub(super) struct View<Out, Err> {
     line_is_open: bool,
     /// Whether the model said something in this step.
     step_has_text: bool,
+    /// The words of this step, as long as they may be void: a pipe cannot take them back.
+    held: String,
     /// Reasoning that was not shown yet.
     reasoning: String,
     /// The first error of stdout.
@@ -77,6 +82,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
             err,
             line_is_open: false,
             step_has_text: false,
+            held: String::new(),
             reasoning: String::new(),
             failure: None,
         }
@@ -123,7 +129,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
     pub(super) fn diff(&mut self, diff: &str) {
         if self.style.format == Format::Text && !diff.is_empty() {
             self.end_line();
-            self.text(diff);
+            self.write_text(diff);
             self.end_line();
         }
     }
@@ -131,6 +137,9 @@ impl<Out: Write, Err: Write> View<Out, Err> {
     fn show(&mut self, event: &Event) {
         if !matches!(event, Event::Reasoning { .. }) {
             self.show_reasoning();
+        }
+        if is_step_whole(event) {
+            self.release();
         }
         match event {
             Event::TurnStarted { .. } => {}
@@ -140,7 +149,11 @@ impl<Out: Write, Err: Write> View<Out, Err> {
             }
             Event::Text { text } => {
                 self.step_has_text |= !text.is_empty();
-                self.text(text);
+                if self.style.stdout_is_terminal {
+                    self.write_text(text);
+                } else {
+                    self.held.push_str(text);
+                }
             }
             Event::Reasoning { text } if self.style.detail == Detail::All => self.reasoning.push_str(text),
             Event::Reasoning { .. } | Event::EditProposed { .. } => {}
@@ -161,22 +174,30 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                     (false, Detail::Names) => {}
                 }
             }
-            Event::Usage { step, usage, .. } => {
+            Event::Usage { step, usage, cost } => {
                 if self.style.detail == Detail::All {
-                    self.notice(&format!(" [step {step}] {}", tokens(usage)));
+                    self.notice(&format!(" [step {step}] {}", tokens(usage, *cost)));
                 }
             }
-            Event::Discarded => self.end_line(),
-            Event::Retrying { attempt, reason, wait } => {
-                let reason = one_line(reason, LONGEST_CALL);
-                // Some reasons end with a question to the user.
-                let link = if reason.ends_with('?') { " Trying" } else { "; trying" };
-                let seconds = wait.as_secs_f32();
-                self.notice(&format!("{reason}{link} again in {seconds:.1} s (attempt {attempt})"));
+            Event::Discarded => {
+                self.held.clear();
+                self.end_line();
+                if std::mem::take(&mut self.step_has_text) && self.style.stdout_is_terminal {
+                    self.write(&format!("{BROKE_OFF}\n"));
+                }
+            }
+            Event::Retrying { attempt, max_attempts, reason, detail, wait } => {
+                let detail = one_line(detail, LONGEST_CALL);
+                let next = match wait.is_zero() {
+                    true => "trying again at once".to_owned(),
+                    false => format!("next try in {}", in_words(*wait)),
+                };
+                let of = max_attempts.map(|most| format!(" (attempt {attempt} of {most})"));
+                self.notice(&format!("{reason}, {next}{}: {detail}", of.unwrap_or_default()));
             }
             Event::TurnEnded { stop_reason, detail, answer, .. } => {
                 if !self.step_has_text && !answer.is_empty() {
-                    self.text(answer);
+                    self.write_text(answer);
                 }
                 self.end_line();
                 match (stop_reason, detail, self.style.on_limit) {
@@ -202,7 +223,13 @@ impl<Out: Write, Err: Write> View<Out, Err> {
         self.notice(&format!(" [thinking] {}", one_line(&reasoning, LONGEST_CALL)));
     }
 
-    fn text(&mut self, text: &str) {
+    /// The words of the step are no longer void, whatever comes.
+    fn release(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        self.write_text(&held);
+    }
+
+    fn write_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -227,6 +254,23 @@ impl<Out: Write, Err: Write> View<Out, Err> {
             }
             _ => {}
         }
+    }
+}
+
+/// Whether the reply before this event cannot break off any more.
+fn is_step_whole(event: &Event) -> bool {
+    match event {
+        Event::Usage { .. }
+        | Event::StepStarted { .. }
+        | Event::ToolStarted { .. }
+        | Event::ToolEnded { .. }
+        | Event::EditProposed { .. }
+        | Event::TurnEnded { .. } => true,
+        Event::TurnStarted { .. }
+        | Event::Text { .. }
+        | Event::Reasoning { .. }
+        | Event::Discarded
+        | Event::Retrying { .. } => false,
     }
 }
 
@@ -255,10 +299,15 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
     })
 }
 
-fn tokens(usage: &Usage) -> String {
+fn tokens(usage: &Usage, cost: Option<Cost>) -> String {
+    let cost = cost.map(|cost| format!(", {cost}"));
     format!(
-        "{} tokens in ({} cached), {} out ({} reasoning)",
-        usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens
+        "{} tokens in ({} cached), {} out ({} reasoning){}",
+        usage.input_tokens,
+        usage.cached_tokens,
+        usage.output_tokens,
+        usage.reasoning_tokens,
+        cost.unwrap_or_default()
     )
 }
 
@@ -466,22 +515,101 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_question_in_a_reason_stays_one() {
-        let retrying = |reason: &str| Event::Retrying {
+    fn retrying(max_attempts: Option<u32>, wait: Duration) -> Event {
+        Event::Retrying {
             attempt: 2,
-            reason: reason.to_owned(),
-            wait: Duration::from_millis(1200),
-        };
+            max_attempts,
+            reason: "rate limited".to_owned(),
+            detail: "busy (429)".to_owned(),
+            wait,
+        }
+    }
+
+    #[test]
+    fn a_wait_says_why_how_long_and_which_try_is_next() {
+        let events = [
+            retrying(Some(6), Duration::from_millis(11_200)),
+            retrying(None, Duration::from_secs(300)),
+            retrying(None, Duration::ZERO),
+        ];
         check(
             Style::default(),
-            &[retrying("nothing answers: is it running?"), retrying("busy")],
+            &events,
             expect![""],
             expect![[r#"
-                2>nothing answers: is it running? Trying again in 1.2 s (attempt 2)
-                2>busy; trying again in 1.2 s (attempt 2)
+                2>rate limited, next try in 12 s (attempt 2 of 6): busy (429)
+                2>rate limited, next try in 5 min: busy (429)
+                2>rate limited, trying again at once: busy (429)
             "#]],
         );
+    }
+
+    #[test]
+    fn void_words_are_marked_on_a_terminal_and_never_reach_a_pipe() {
+        let events = [
+            step(1),
+            text("Hel"),
+            Event::Discarded,
+            retrying(Some(6), Duration::from_secs(1)),
+            text("Hello "),
+            text("world"),
+            turn_ended(StopReason::Answer, None, "Hello world"),
+        ];
+        let terminal = Style { stdout_is_terminal: true, ..Style::default() };
+        check(
+            terminal,
+            &events,
+            expect![[r#"
+                Hel
+                … the reply broke off; asked again
+                Hello world
+            "#]],
+            expect![[r#"
+                2>rate limited, next try in 1 s (attempt 2 of 6): busy (429)
+            "#]],
+        );
+        check(
+            Style::default(),
+            &events,
+            expect![[r#"
+                Hello world
+            "#]],
+            expect![[r#"
+                2>rate limited, next try in 1 s (attempt 2 of 6): busy (429)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_words_of_a_step_reach_a_pipe_before_its_calls_run() {
+        let mut view = View::new(Style::default(), Vec::new(), Vec::new());
+        [step(1), text("I look."), usage(None)].iter().for_each(|event| view.event(event));
+        assert_eq!(String::from_utf8(view.out).unwrap(), "I look.");
+    }
+
+    fn usage(cost: Option<Cost>) -> Event {
+        let usage = Usage {
+            input_tokens: 1200,
+            cached_tokens: 800,
+            output_tokens: 34,
+            reasoning_tokens: 10,
+            ..Usage::default()
+        };
+        Event::Usage { step: 2, usage, cost }
+    }
+
+    #[test]
+    fn tokens_and_money_are_for_those_who_want_all() {
+        check(
+            all(),
+            &[usage(None), usage(Some(Cost(12_300)))],
+            expect![""],
+            expect![[r#"
+                2> [step 2] 1200 tokens in (800 cached), 34 out (10 reasoning)
+                2> [step 2] 1200 tokens in (800 cached), 34 out (10 reasoning), $0.0123
+            "#]],
+        );
+        check(Style::default(), &[usage(Some(Cost(12_300)))], expect![""], expect![""]);
     }
 
     #[test]
@@ -503,12 +631,22 @@ mod tests {
             Event::Reasoning { text: "hm ".to_owned() },
             Event::Reasoning { text: "so".to_owned() },
             text("4"),
+            step(2),
         ];
-        check(Style::default(), &events, expect!["4"], expect![""]);
+        check(
+            Style::default(),
+            &events,
+            expect![[r#"
+                4
+            "#]],
+            expect![""],
+        );
         check(
             all(),
             &events,
-            expect!["4"],
+            expect![[r#"
+                4
+            "#]],
             expect![[r#"
                 2> [thinking] hm so
             "#]],
@@ -519,7 +657,7 @@ mod tests {
     fn a_terminal_is_not_moved_by_what_a_model_says() {
         let style = Style { stdout_is_terminal: true, ..Style::default() };
         check(style, &[text("a\x1b[2Jb\tc\r\n")], expect![["a�[2Jb\tc�\n"]], expect![""]);
-        check(Style::default(), &[text("a\x1b[2Jb")], expect![["a\x1b[2Jb"]], expect![""]);
+        check(Style::default(), &[text("a\x1b[2Jb")], expect![""], expect![""]);
         check(
             style,
             &[text("if a \u{202e}\u{2066}// {\u{200d}")],

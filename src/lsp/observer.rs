@@ -20,8 +20,8 @@ use super::{
     lsp_types::ProgressToken,
 };
 use crate::{
-    agent::EventSink,
-    protocol::{Event, Usage},
+    agent::{EventSink, retry::in_words},
+    protocol::{Cost, Event, Usage},
 };
 
 /// At most four reports a second, with some room for the clock of who counts.
@@ -216,16 +216,23 @@ struct Line {
     /// Calls that run, in the order of their starts: id, and name with target.
     calls: Vec<(String, String)>,
     usage: Usage,
+    cost: Option<Cost>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Activity {
     InLine,
     Thinking,
     Reasoning,
-    Answering { characters: usize },
+    Answering {
+        characters: usize,
+    },
     Calls,
-    Retrying { attempt: u32 },
+    /// Waiting until `Line::since`, and then for the next try.
+    Retrying {
+        reason: String,
+        attempt: String,
+    },
 }
 
 impl Line {
@@ -236,6 +243,7 @@ impl Line {
             since: now,
             calls: Vec::new(),
             usage: Usage::default(),
+            cost: None,
         }
     }
 
@@ -270,8 +278,12 @@ impl Line {
                     self.calls.retain(|(id, _)| id != call_id);
                 }
             }
-            Event::Usage { usage, .. } => self.usage = *usage,
-            Event::Retrying { attempt, .. } => self.turn_to(Activity::Retrying { attempt: *attempt }, now),
+            Event::Usage { usage, cost, .. } => (self.usage, self.cost) = (*usage, *cost),
+            Event::Retrying { attempt, max_attempts, reason, wait, .. } => {
+                let of = max_attempts.map(|most| format!(" (attempt {attempt} of {most})"));
+                let activity = Activity::Retrying { reason: reason.clone(), attempt: of.unwrap_or_default() };
+                self.turn_to(activity, now + *wait);
+            }
             Event::Discarded => self.turn_to(Activity::Thinking, now),
             Event::TurnStarted { .. } | Event::EditProposed { .. } | Event::TurnEnded { .. } => {}
         }
@@ -284,6 +296,12 @@ impl Line {
 
     /// How long until the seconds in the text change.
     fn next_second(&self, now: Instant) -> Duration {
+        let left = self.since.saturating_duration_since(now);
+        if !left.is_zero() {
+            // The seconds that are left are said rounded up.
+            let part = Duration::from_nanos(left.subsec_nanos().into());
+            return if part.is_zero() { Duration::from_secs(1) } else { part };
+        }
         let elapsed = now.saturating_duration_since(self.since);
         Duration::from_secs(elapsed.as_secs() + 1).saturating_sub(elapsed)
     }
@@ -293,7 +311,7 @@ impl Line {
         if let Some((step, of)) = self.step {
             let _ = write!(text, "step {step} of {of} · ");
         }
-        let _ = match self.activity {
+        let _ = match &self.activity {
             Activity::InLine => write!(text, "waiting for its turn"),
             Activity::Thinking => write!(text, "waiting for the model"),
             Activity::Reasoning => write!(text, "thinking"),
@@ -303,7 +321,10 @@ impl Line {
                 [(_, call)] => write!(text, "{call}"),
                 [.., (_, call)] => write!(text, "{call} and {} more", self.calls.len() - 1),
             },
-            Activity::Retrying { attempt } => write!(text, "trying again, {attempt}"),
+            Activity::Retrying { reason, attempt } => match self.since.saturating_duration_since(now) {
+                Duration::ZERO => write!(text, "{reason}, trying again{attempt}"),
+                left => write!(text, "{reason}, next try in {}{attempt}", in_words(left)),
+            },
         };
         let seconds = now.saturating_duration_since(self.since).as_secs();
         if seconds >= SHOW_SECONDS_FROM {
@@ -317,6 +338,9 @@ impl Line {
             tokens => {
                 let _ = write!(text, " · {}.{}k tokens", tokens / 1000, tokens % 1000 / 100);
             }
+        }
+        if let Some(cost) = self.cost.filter(|cost| *cost != Cost::default()) {
+            let _ = write!(text, " · {cost}");
         }
         one_line(&text, MAX_REPORT)
     }
@@ -375,7 +399,8 @@ mod tests {
                 ended("a"),
                 Event::Usage { step: 1, usage, cost: None },
                 Event::StepStarted { step: 2, max_steps: 50 },
-                Event::Retrying { attempt: 2, reason: "busy".to_owned(), wait: Duration::ZERO },
+                Event::Text { text: "Hel".to_owned() },
+                Event::Discarded,
             ],
             expect![[r#"
                 waiting for its turn
@@ -388,7 +413,62 @@ mod tests {
                 step 1 of 50 · read_file src/main.rs · 2 s
                 step 1 of 50 · read_file src/main.rs · 3 s · 1.2k tokens
                 step 2 of 50 · waiting for the model · 1.2k tokens
-                step 2 of 50 · trying again, 2 · 1.2k tokens
+                step 2 of 50 · answering, 3 characters · 1.2k tokens
+                step 2 of 50 · waiting for the model · 1.2k tokens
+            "#]],
+        );
+    }
+
+    fn retrying(max_attempts: Option<u32>, wait: Duration) -> Event {
+        Event::Retrying {
+            attempt: 2,
+            max_attempts,
+            reason: "rate limited".to_owned(),
+            detail: "busy (429)".to_owned(),
+            wait,
+        }
+    }
+
+    #[test]
+    fn a_wait_counts_down_each_second() {
+        let start = Instant::now();
+        let mut line = Line::new(start);
+        line.take_in(&retrying(Some(6), Duration::from_millis(2500)), start);
+        let (mut now, mut reports) = (start, String::new());
+        for _ in 0..6 {
+            let _ = writeln!(reports, "{}", line.text(now));
+            now += line.next_second(now);
+        }
+        expect![[r#"
+            rate limited, next try in 3 s (attempt 2 of 6)
+            rate limited, next try in 2 s (attempt 2 of 6)
+            rate limited, next try in 1 s (attempt 2 of 6)
+            rate limited, trying again (attempt 2 of 6)
+            rate limited, trying again (attempt 2 of 6) · 1 s
+            rate limited, trying again (attempt 2 of 6) · 2 s
+        "#]]
+        .assert_eq(&reports);
+    }
+
+    #[test]
+    fn a_wait_for_a_connection_counts_no_attempts() {
+        check(
+            &[retrying(None, Duration::from_secs(300))],
+            expect![[r#"
+                waiting for its turn
+                rate limited, next try in 5 min
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_it_cost_is_said_where_it_is_known() {
+        let usage = Usage { input_tokens: 1200, output_tokens: 34, ..Usage::default() };
+        check(
+            &[Event::Usage { step: 1, usage, cost: Some(Cost(12_300)) }],
+            expect![[r#"
+                waiting for its turn
+                waiting for its turn · 1 s · 1.2k tokens · $0.0123
             "#]],
         );
     }

@@ -266,10 +266,14 @@ fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd) -> Value
         "usage": {
             "inputTokens": result.usage.input_tokens,
             "cachedTokens": result.usage.cached_tokens,
+            "cacheWriteTokens": result.usage.cache_write_tokens,
             "outputTokens": result.usage.output_tokens,
             "reasoningTokens": result.usage.reasoning_tokens,
         },
     });
+    if let Some(cost) = result.cost {
+        json["costUsd"] = json!(cost);
+    }
     if let Some(limit) = result.stop_reason.limit() {
         json["limit"] = json!(limit);
     }

@@ -112,7 +112,13 @@ fn tokens_are_summed_over_the_steps() {
         let mut client = Client::start(&Project::new("//- /a.txt\nA\n"), &model);
         assert_eq!(
             client.ask("Read.")["usage"],
-            json!({"inputTokens": 250, "cachedTokens": 100, "outputTokens": 27, "reasoningTokens": 7})
+            json!({
+                "inputTokens": 250,
+                "cachedTokens": 100,
+                "cacheWriteTokens": 0,
+                "outputTokens": 27,
+                "reasoningTokens": 7
+            })
         );
     });
 }

@@ -1,0 +1,279 @@
+//! One step: a model request in whatever form the server takes it, and what its reply means for the turn.
+
+use crate::{
+    model::{ErrorKind, Finish, ModelError, Request, ToolChoice, history},
+    protocol::{Cost, Event, Fault, Item, Limit, MessageState, StopReason, ToolCall, Usage},
+    tools::output::one_line,
+};
+
+use super::{
+    Agent, Events, FirstTool, Thread, TurnContext, context, prompt,
+    reply::{self, Reply},
+    retry::Attempts,
+};
+
+/// Characters of an item in an error that names it.
+const MAX_ITEM_CHARS: usize = 120;
+
+/// What a running turn counts.
+#[derive(Default)]
+pub(super) struct Progress {
+    pub(super) steps: u32,
+    pub(super) usage: Usage,
+    /// `None` when the model's price is not known.
+    pub(super) cost: Option<Cost>,
+    pub(super) last_tool: Option<String>,
+    /// The model's words of the last step, which stand beside its calls.
+    pub(super) last_words: String,
+    /// The words of a reply that the server paused, and that goes on with the next step.
+    paused: Option<String>,
+}
+
+/// What comes after a step.
+pub(super) enum Next {
+    /// The calls are to be run; the words stand beside them.
+    Calls(Vec<ToolCall>, String),
+    /// The thread is to be sent back as it is.
+    Resume,
+    /// The model has said all it wants to.
+    Done(String),
+}
+
+/// A turn's end before the counts are added.
+pub(super) struct Ending {
+    pub(super) stop_reason: StopReason,
+    pub(super) detail: Option<String>,
+    pub(super) answer: String,
+}
+
+impl Agent {
+    /// What the model may call in the next step.
+    ///
+    /// # Errors
+    /// The turn's end when the tool that it shall begin with is not offered.
+    pub(super) fn tool_choice(&self, steps_before: u32) -> Result<ToolChoice<'_>, Ending> {
+        match &self.first_tool {
+            FirstTool::None => Ok(ToolChoice::None),
+            FirstTool::Required if steps_before == 0 => Ok(ToolChoice::Required),
+            FirstTool::Named(name) if steps_before == 0 => {
+                if self.tools.specs().iter().any(|tool| tool.name == *name) {
+                    return Ok(ToolChoice::Named(name));
+                }
+                let offered: Vec<_> = self.tools.specs().iter().map(|tool| tool.name.as_str()).collect();
+                let detail = format!(
+                    "first_tool names {}, which this turn does not offer; it offers {}",
+                    one_line(name, MAX_ITEM_CHARS),
+                    if offered.is_empty() { "no tools".to_owned() } else { offered.join(", ") }
+                );
+                Err(Ending::new(StopReason::ProviderError(Fault::Settings), detail, String::new()))
+            }
+            FirstTool::Auto | FirstTool::Required | FirstTool::Named(_) => Ok(ToolChoice::Auto),
+        }
+    }
+
+    /// One model request; its items are in the thread afterwards, whatever its end. Gives what comes next, or the
+    /// turn's end.
+    pub(super) async fn step(
+        &self,
+        thread: &mut Thread,
+        tool_choice: ToolChoice<'_>,
+        progress: &mut Progress,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Result<Next, Ending> {
+        let before = progress.paused.take().unwrap_or_default();
+        if context.cancel.is_cancelled() {
+            return Err(Ending::cancelled(before));
+        }
+        progress.steps += 1;
+        events.emit(&Event::StepStarted { step: progress.steps, max_steps: self.limits.max_steps });
+        let (items, finish) = match self.reply(thread, tool_choice, progress, context, events).await {
+            Reply::Whole { items, finish, .. } => (items, finish),
+            Reply::Broken { texts, error, .. } => {
+                let answer = words(&before, &texts);
+                thread.push_step(texts);
+                return Err(Ending::broken(error, answer));
+            }
+            Reply::Cancelled { texts } => {
+                let answer = words(&before, &texts);
+                thread.push_step(texts);
+                return Err(Ending::cancelled(answer));
+            }
+        };
+        let answer = words(&before, &items);
+        let is_refusal = finish == Finish::Refusal || items.iter().any(is_refusal);
+        let calls = thread.push_step(items);
+        if is_refusal {
+            return Err(Ending::refused(answer));
+        }
+        match finish {
+            Finish::Stop | Finish::Pause | Finish::Refusal if !calls.is_empty() => {
+                Ok(Next::Calls(calls, answer))
+            }
+            Finish::Stop | Finish::Refusal => Ok(Next::Done(answer)),
+            Finish::Pause => {
+                progress.last_words.clone_from(&answer);
+                progress.paused = Some(answer);
+                Ok(Next::Resume)
+            }
+            Finish::Length => Err(Ending::cut_off(answer)),
+            Finish::ContentFilter => Err(Ending::filtered(answer)),
+            Finish::ContextTooLong => Err(Ending::context_full(answer)),
+        }
+    }
+
+    /// Asks until the thread is answered: once more in its plain form when the server says that its history is broken,
+    /// and once more with old outputs short when it says that it is too long.
+    async fn reply(
+        &self,
+        thread: &mut Thread,
+        tool_choice: ToolChoice<'_>,
+        progress: &mut Progress,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Reply {
+        let info = self.model.info();
+        let budget = context::budget(&self.limits, info.context_window);
+        let fixed = context::fixed_bytes(prompt::INSTRUCTIONS, self.tools.specs());
+        let cache_key = thread.id().clone();
+        let mut attempts = Attempts::new(self.retries);
+        let mut plain_before = None;
+        let mut was_shrunk = false;
+        loop {
+            let items = thread.request_items(fixed, budget);
+            let estimated = context::estimate(fixed, &items);
+            let request = Request {
+                instructions: prompt::INSTRUCTIONS,
+                items: &items,
+                tools: self.tools.specs(),
+                tool_choice,
+                answer_schema: None,
+                cache_key: cache_key.as_str(),
+            };
+            let mut spent = Usage::default();
+            let mut reply =
+                reply::ask(&*self.model, request, &mut attempts, &mut spent, events, &context.cancel).await;
+            if let Reply::Broken { error, .. } = &mut reply
+                && error.kind == ErrorKind::History
+                && plain_before.is_some()
+            {
+                error.message = naming_the_item(&error.message, &items);
+            }
+            drop(items);
+            if let Reply::Whole { usage, .. } = &reply {
+                thread.fit.count(estimated, usage.input_tokens);
+            }
+            progress.usage += spent;
+            if let Some(cost) = thread.spend(spent, info.price) {
+                *progress.cost.get_or_insert_default() += cost;
+            }
+            if matches!(reply, Reply::Whole { .. }) || spent != Usage::default() {
+                events.emit(&Event::Usage {
+                    step: progress.steps,
+                    usage: progress.usage,
+                    cost: progress.cost,
+                });
+            }
+            let Reply::Broken { error, was_shown, .. } = &reply else { return reply };
+            let reason = match (error.kind, plain_before) {
+                (ErrorKind::History, None) => {
+                    plain_before = Some(thread.send_plain());
+                    "the server refused the history"
+                }
+                (ErrorKind::History, Some(before)) => {
+                    // It was not that: other servers get what is theirs.
+                    thread.send_plain_until(before);
+                    return reply;
+                }
+                (ErrorKind::ContextTooLong, _) if !was_shrunk && thread.shrink() => {
+                    was_shrunk = true;
+                    "the thread is too long"
+                }
+                _ => return reply,
+            };
+            if *was_shown {
+                events.emit(&Event::Discarded);
+            }
+            let again = attempts.in_other_form(reason, error.message.clone());
+            if reply::wait(&again, events, &context.cancel).await.is_none() {
+                return Reply::Cancelled { texts: Vec::new() };
+            }
+        }
+    }
+}
+
+/// What a server says of a history that it refuses in any form, and which item it means.
+fn naming_the_item(message: &str, items: &[Item]) -> String {
+    let quoted = |text: &str| one_line(text, MAX_ITEM_CHARS);
+    let named = match history::blamed(items, message) {
+        Some(Item::User(message)) => format!("it means the question: {}", quoted(&message.text)),
+        Some(Item::Agent(message)) => format!("it means the answer: {}", quoted(&message.text)),
+        Some(Item::Call(call)) => {
+            format!("it means the call: {} {}", quoted(&call.name), quoted(&call.arguments))
+        }
+        Some(Item::Output(output)) => format!("it means the output: {}", quoted(&output.text)),
+        Some(Item::Reasoning(_) | Item::Opaque(_)) | None => {
+            format!("it does not say which of {} items it means", items.len())
+        }
+    };
+    format!("{message}; {named}; a new thread goes on without them")
+}
+
+impl Ending {
+    fn new(stop_reason: StopReason, detail: impl Into<String>, answer: String) -> Self {
+        Self { stop_reason, detail: Some(detail.into()), answer }
+    }
+
+    /// The model has said all it wants to.
+    pub(super) fn finished(answer: String) -> Self {
+        if answer.trim().is_empty() {
+            let detail = "the model ended its turn without an answer; ask again, or in other words";
+            return Self::new(StopReason::Empty, detail, String::new());
+        }
+        Self { stop_reason: StopReason::Answer, detail: None, answer }
+    }
+
+    pub(super) fn cancelled(answer: String) -> Self {
+        Self::new(StopReason::Cancelled, "stopped by the user", answer)
+    }
+
+    fn refused(answer: String) -> Self {
+        Self::new(StopReason::Refused, "the model declined to answer", answer)
+    }
+
+    fn cut_off(answer: String) -> Self {
+        let detail = "the answer was cut off at the model's output limit; ask it to go on";
+        Self::new(StopReason::Limit(Limit::OutputTokens), detail, answer)
+    }
+
+    fn filtered(answer: String) -> Self {
+        Self::new(StopReason::Filtered, "the server's content filter cut the answer off", answer)
+    }
+
+    fn context_full(answer: String) -> Self {
+        let detail = "the thread no longer fits the model's window; start a new thread";
+        Self::new(StopReason::Limit(Limit::Context), detail, answer)
+    }
+
+    fn broken(error: ModelError, answer: String) -> Self {
+        let detail = match error.kind {
+            ErrorKind::ContextTooLong => format!("{}; start a new thread", error.message),
+            _ => error.message,
+        };
+        Self::new(error.kind.stop_reason(), detail, answer)
+    }
+}
+
+fn is_refusal(item: &Item) -> bool {
+    matches!(item, Item::Agent(message) if message.state == MessageState::Refusal)
+}
+
+/// What the model said, after what it had said before its server paused it.
+fn words(before: &str, items: &[Item]) -> String {
+    let texts = items.iter().filter_map(|item| match item {
+        Item::Agent(message) if !message.text.is_empty() => Some(message.text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<_> = Some(before).filter(|text| !text.is_empty()).into_iter().chain(texts).collect();
+    texts.join("\n\n")
+}

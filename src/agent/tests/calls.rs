@@ -1,0 +1,178 @@
+//! Calls: whose turn it is, who allows them, and what they answer.
+
+use super::*;
+
+// SPEC E1, E3, E4, E5, E7
+#[tokio::test]
+async fn whatever_is_wrong_with_a_call_is_its_output() {
+    let script = vec![
+        reply([
+            call("1", "mul", "{}"),
+            call("2", "add", "{oops"),
+            call("3", "add", r#"{"a":"two","b":2}"#),
+            call("4", "add", ""),
+            call("5", "add", r#"{"a":666,"b":2}"#),
+        ]),
+        reply([text("sorry")]),
+    ];
+    check(
+        script,
+        expect![[r#"
+            user: 2+2?
+            call: mul {}
+            call: add {oops
+            call: add {"a":"two","b":2}
+            call: add 
+            call: add {"a":666,"b":2}
+            error: there is no tool named mul; use one of: add, execute, look, recite, say_nothing
+            error: the arguments of add do not fit its schema: key must be a string at line 1 column 2
+            error: the arguments of add do not fit its schema: a: invalid type: string "two", expected i64; its arguments are {a: integer, b: integer}
+            error: the arguments of add do not fit its schema: missing field `a`; its arguments are {a: integer, b: integer}
+            error: add broke down (a fault in askls, not in your call); try another way
+            agent: sorry
+            => answer
+        "#]],
+    )
+    .await;
+}
+
+// SPEC L3, L4
+#[tokio::test(start_paused = true)]
+async fn readers_run_side_by_side_and_answer_in_call_order() {
+    let calls =
+        [300, 200, 100, 250].map(|ms| call(&ms.to_string(), "look", &format!(r#"{{"milliseconds":{ms}}}"#)));
+    let mut bench = Bench::new(Scripted::new(vec![reply(calls), reply([text("ok")])]), Answer::AllowOnce);
+    let start = tokio::time::Instant::now();
+    bench.ask("look").await;
+    assert_eq!(start.elapsed(), Duration::from_millis(300));
+    expect![[r#"
+        user: look
+        call: look {"milliseconds":300}
+        call: look {"milliseconds":200}
+        call: look {"milliseconds":100}
+        call: look {"milliseconds":250}
+        output: looked 300
+        output: looked 200
+        output: looked 100
+        output: looked 250
+        agent: ok
+    "#]]
+    .assert_eq(&bench.history());
+}
+
+// SPEC L4, L5
+#[tokio::test(start_paused = true)]
+async fn calls_that_change_things_run_one_at_a_time() {
+    let calls =
+        [10, 20, 30].map(|ms| call(&ms.to_string(), "execute", &format!(r#"{{"milliseconds":{ms}}}"#)));
+    let mut bench = Bench::new(Scripted::new(vec![reply(calls), reply([text("ok")])]), Answer::AllowOnce);
+    let start = tokio::time::Instant::now();
+    bench.ask("run").await;
+    assert_eq!((start.elapsed(), bench.ran.load(Ordering::SeqCst)), (Duration::from_millis(60), 3));
+}
+
+// SPEC A3
+#[tokio::test]
+async fn a_denied_call_does_not_run_and_its_reason_reaches_the_model() {
+    let script = vec![
+        reply([call("1", "execute", r#"{"milliseconds":0}"#), call("2", "add", r#"{"a":1,"b":1}"#)]),
+        reply([text("understood")]),
+    ];
+    let mut bench = Bench::new(Scripted::new(script), Answer::Deny { reason: "not on Mondays".to_owned() });
+    bench.ask("run").await;
+    assert_eq!(bench.ran.load(Ordering::SeqCst), 0);
+    expect![[r#"
+        user: run
+        call: execute {"milliseconds":0}
+        call: add {"a":1,"b":1}
+        error: this call was not allowed and did not run: not on Mondays
+        output: 2
+        agent: understood
+    "#]]
+    .assert_eq(&bench.history());
+}
+
+// SPEC A4
+#[tokio::test]
+async fn a_call_allowed_for_the_thread_is_not_asked_about_again_but_another_one_is() {
+    let run = |id: &str, ms: u32| call(id, "execute", &format!(r#"{{"milliseconds":{ms}}}"#));
+    let script = vec![
+        reply([run("1", 0)]),
+        reply([run("2", 0)]),
+        reply([text("twice")]),
+        reply([run("3", 0), run("4", 1)]),
+        reply([text("and more")]),
+    ];
+    let mut bench = Bench::new(Scripted::new(script), Answer::AllowForThread);
+    bench.ask("run").await;
+    bench.ask("again").await;
+    let asked = bench.approver.1.load(Ordering::SeqCst);
+    assert_eq!((asked, bench.ran.load(Ordering::SeqCst)), (2, 4));
+}
+
+// SPEC C7, C9
+#[tokio::test(start_paused = true)]
+async fn cancelling_in_a_call_ends_soon_with_every_call_answered() {
+    let calls =
+        [call("1", "execute", r#"{"milliseconds":60000}"#), call("2", "execute", r#"{"milliseconds":1}"#)];
+    let script = vec![reply(calls), reply([text("back again")])];
+    let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+    let cancel = bench.cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cancel.cancel();
+    });
+    let start = tokio::time::Instant::now();
+    let result = bench.ask("run").await;
+    assert!(start.elapsed() < Duration::from_secs(2));
+    expect![[r#"
+        user: run
+        call: execute {"milliseconds":60000}
+        call: execute {"milliseconds":1}
+        error: execute was cancelled before it ended
+        error: this call did not run: the turn ended before it was its turn
+        => cancelled: stopped by the user
+    "#]]
+    .assert_eq(&(bench.history() + &ending(&result)));
+
+    bench.cancel = CancellationToken::new();
+    assert_eq!(bench.ask("go on").await.answer, "back again");
+}
+
+// SPEC E9
+#[tokio::test]
+async fn an_output_without_a_word_says_so() {
+    check(
+        vec![reply([call("1", "say_nothing", "{}")]), reply([text("fine")])],
+        expect![[r#"
+            user: 2+2?
+            call: say_nothing {}
+            output: (no output)
+            agent: fine
+            => answer
+        "#]],
+    )
+    .await;
+}
+
+// SPEC E10
+#[tokio::test]
+async fn a_call_sent_twice_runs_once_and_calls_of_one_id_each_run() {
+    let run = |ms: u32| call("0", "execute", &format!(r#"{{"milliseconds":{ms}}}"#));
+    let script = vec![reply([run(0), run(0), run(1)]), reply([run(2)]), reply([text("ran")])];
+    let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+    bench.ask("run").await;
+    assert_eq!(bench.ran.load(Ordering::SeqCst), 3);
+    assert_eq!(crate::model::history::repaired(bench.thread.items()).mends, []);
+}
+
+// SPEC L7
+#[tokio::test]
+async fn calls_run_whatever_the_server_calls_the_end() {
+    for finish in [Finish::Stop, Finish::Pause] {
+        let first = call("1", "add", r#"{"a":2,"b":2}"#).into_iter().chain(done(finish));
+        let mut bench =
+            Bench::new(Scripted::new(vec![Ok(first.collect()), reply([text("4")])]), Answer::AllowOnce);
+        assert_eq!((bench.ask("2+2?").await.answer.as_str(), bench.model.requests()), ("4", 2));
+    }
+}
