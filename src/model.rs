@@ -1,6 +1,7 @@
 //! Models: what the loop asks of one, and what it may answer. Each wire, the offline model and a replayed one
 //! implement [`ModelClient`]; nothing outside this folder knows HTTP.
 
+pub mod arguments;
 mod call_ids;
 pub mod catalog;
 pub mod chat;
@@ -16,6 +17,11 @@ pub mod select;
 mod sse;
 #[cfg(test)]
 mod story;
+mod strict_schema;
+mod surrogates;
+mod text_calls;
+mod think_tags;
+mod unreadable;
 
 use std::fmt;
 

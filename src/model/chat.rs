@@ -11,7 +11,7 @@ use super::{
     client::{Format, WholeDecoder, WireClient, Wish, Wishes},
     http::Endpoint,
 };
-use crate::protocol::{Item, Wire};
+use crate::protocol::Wire;
 use decoder::ChatDecoder;
 
 /// A model spoken to by the Chat Completions wire.
@@ -24,13 +24,14 @@ pub enum Chat {}
 impl Format for Chat {
     const WIRE: Wire = Wire::Chat;
     const PATH: &'static str = "chat/completions";
-    const WISHES: &'static [Wish] = &[Wish::TokenCount, Wish::CacheKey, Wish::NewTokenBound];
+    const WISHES: &'static [Wish] =
+        &[Wish::TokenCount, Wish::CacheKey, Wish::UsualTokenBound, Wish::StrictTools];
 
     fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError> {
         request::body(endpoint, request, wishes)
     }
 
-    fn decoder(endpoint: Arc<Endpoint>, history: &[Item]) -> impl WholeDecoder {
-        ChatDecoder::new(endpoint, history)
+    fn decoder(endpoint: Arc<Endpoint>, request: Request<'_>) -> impl WholeDecoder {
+        ChatDecoder::new(endpoint, request.items)
     }
 }

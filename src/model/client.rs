@@ -5,7 +5,7 @@ use std::{
     marker::PhantomData,
     sync::{
         Arc,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicU16, Ordering},
     },
 };
 
@@ -15,8 +15,9 @@ use super::{
     ErrorKind, ModelClient, ModelError, ModelInfo, ModelStream, Request, catalog,
     http::{self, Answer, Endpoint},
     sse::{self, Decoder},
+    text_calls::TextCalls,
 };
-use crate::protocol::{Item, Wire};
+use crate::protocol::Wire;
 
 /// One wire: how a request is written and a reply is read.
 pub trait Format: Send + Sync + 'static {
@@ -30,8 +31,8 @@ pub trait Format: Send + Sync + 'static {
     /// [`ErrorKind::Settings`] when the request cannot be written; never for what a model said.
     fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError>;
 
-    /// `history` is what was sent.
-    fn decoder(endpoint: Arc<Endpoint>, history: &[Item]) -> impl WholeDecoder;
+    /// Reads the reply to `request`.
+    fn decoder(endpoint: Arc<Endpoint>, request: Request<'_>) -> impl WholeDecoder;
 }
 
 /// A decoder that also reads a reply that came as one body although a stream was asked for.
@@ -52,25 +53,43 @@ pub enum Wish {
     CacheKey,
     /// Marks of what the prompt cache shall keep (Messages).
     CacheMarks,
-    /// The bound on the reply's tokens under its new name (Chat); without it, the old name is used.
-    NewTokenBound,
+    /// The bound on the reply's tokens under the name that is usual for the server (Chat); without it, under the other.
+    UsualTokenBound,
+    /// Tools by strict schemas, where the settings ask for them.
+    StrictTools,
+    /// What the server has stored in the place of the history that led to it, where the settings say so (Responses).
+    StoredReplies,
 }
+
+/// The words in which servers say that they do not know a member of a request.
+const UNKNOWN_MEMBER: [&str; 10] = [
+    "not supported",
+    "unsupported",
+    "does not support",
+    "unknown",
+    "unrecognized",
+    "unexpected",
+    "extra ",
+    "not permitted",
+    "not allowed",
+    "instead",
+];
 
 /// The wishes that a server has not refused so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wishes(u8);
+pub struct Wishes(u16);
 
 /// A model spoken to by the wire `F`.
 pub struct WireClient<F> {
     endpoint: Arc<Endpoint>,
     info: ModelInfo,
     /// Servers are asked once for what they refuse.
-    wishes: AtomicU8,
+    wishes: AtomicU16,
     format: PhantomData<fn() -> F>,
 }
 
 impl Wish {
-    fn bit(self) -> u8 {
+    fn bit(self) -> u16 {
         1 << self as u8
     }
 
@@ -81,8 +100,27 @@ impl Wish {
             Self::SealedReasoning => &["encrypted", "'include'", "include["],
             Self::CacheKey => &["prompt_cache_key"],
             Self::CacheMarks => &["cache_control"],
-            Self::NewTokenBound => &["max_completion_tokens"],
+            Self::UsualTokenBound => &["max_completion_tokens", "max_tokens"],
+            Self::StrictTools => &["strict", "invalid schema for function"],
+            Self::StoredReplies => {
+                &["previous_response", "previous response", "no tool output found", "no tool call found"]
+            }
         }
+    }
+
+    /// Whether a refusal, in small letters, is about this wish.
+    fn is_refused_by(self, refusal: &str) -> bool {
+        let is_named = self.names().iter().any(|name| refusal.contains(name));
+        match self {
+            // A bound may also be refused for its size.
+            Self::UsualTokenBound => is_named && UNKNOWN_MEMBER.iter().any(|words| refusal.contains(words)),
+            _ => is_named,
+        }
+    }
+
+    /// Whether a refusal says no more than that this request cannot have it.
+    fn may_be_granted_later(self, refusal: &str) -> bool {
+        self == Self::StoredReplies && !refusal.contains("support")
     }
 }
 
@@ -95,14 +133,13 @@ impl Wishes {
         self.0 & wish.bit() != 0
     }
 
-    /// What is left after a refusal, or `None` when it is about no wish.
-    fn without_refused(self, wishes: &[Wish], refusal: &str) -> Option<Self> {
-        let refusal = refusal.to_lowercase();
-        let refused = wishes
-            .iter()
-            .filter(|wish| self.holds(**wish) && wish.names().iter().any(|name| refusal.contains(name)));
-        let left = refused.fold(self.0, |left, wish| left & !wish.bit());
-        (left != self.0).then_some(Self(left))
+    fn without(self, wish: Wish) -> Self {
+        Self(self.0 & !wish.bit())
+    }
+
+    /// The wishes among these that a refusal is about.
+    fn refused<'a>(self, wishes: &'a [Wish], refusal: &'a str) -> impl Iterator<Item = Wish> + 'a {
+        wishes.iter().copied().filter(move |wish| self.holds(*wish) && wish.is_refused_by(refusal))
     }
 }
 
@@ -122,26 +159,47 @@ impl<F: Format> WireClient<F> {
             context_window: endpoint.context_window.or_else(|| catalog::context_window(&endpoint.model)),
             price: catalog::price(&endpoint.model),
         };
-        let wishes = AtomicU8::new(Wishes::all(F::WISHES).0);
+        let options = &endpoint.options;
+        let mut wishes = Wishes::all(F::WISHES);
+        // What nobody asked for cannot be what a server refuses.
+        if !options.store {
+            wishes = wishes.without(Wish::StoredReplies);
+        }
+        if !options.strict_tools {
+            wishes = wishes.without(Wish::StrictTools);
+        }
+        if options.max_output_tokens.is_none() {
+            wishes = wishes.without(Wish::UsualTokenBound);
+        }
+        let wishes = AtomicU16::new(wishes.0);
         Self { endpoint: Arc::new(endpoint), info, wishes, format: PhantomData }
     }
 
     async fn ask(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
+        let mut granted = Wishes(u16::MAX);
         let answer = loop {
-            let wishes = Wishes(self.wishes.load(Ordering::Relaxed));
+            let wishes = Wishes(self.wishes.load(Ordering::Relaxed) & granted.0);
             let body = F::body(&self.endpoint, request, wishes)?;
-            match http::post(&self.endpoint, F::PATH, body).await {
-                Err(error) if error.kind == ErrorKind::Rejected => {
-                    // Each round has fewer wishes, so that there is a last one.
-                    let Some(left) = wishes.without_refused(F::WISHES, &error.message) else {
-                        return Err(error);
-                    };
-                    self.wishes.fetch_and(left.0, Ordering::Relaxed);
-                }
+            let error = match http::post(&self.endpoint, F::PATH, body).await {
+                Err(error) if matches!(error.kind, ErrorKind::Rejected | ErrorKind::History) => error,
                 other => break other?,
+            };
+            let refusal = error.message.to_lowercase();
+            // Each round has fewer wishes, so that there is a last one.
+            let mut left = wishes;
+            for wish in wishes.refused(F::WISHES, &refusal) {
+                left = left.without(wish);
+                if !wish.may_be_granted_later(&refusal) {
+                    self.wishes.fetch_and(!wish.bit(), Ordering::Relaxed);
+                }
             }
+            if left == wishes {
+                return Err(error);
+            }
+            granted = left;
         };
-        let mut decoder = F::decoder(Arc::clone(&self.endpoint), request.items);
+        let decoder = F::decoder(Arc::clone(&self.endpoint), request);
+        let mut decoder = TextCalls::new(decoder, self.endpoint.options.text_calls, request);
         match answer {
             Answer::Stream(events) => Ok(sse::reply(events, decoder)),
             Answer::Whole(body) => sse::whole_reply(decoder.whole(&body)),

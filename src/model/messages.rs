@@ -8,7 +8,7 @@ use super::{
     http::Endpoint,
     sse::{self, Decoder, Ending, Progress},
 };
-use crate::protocol::{Item, Wire};
+use crate::protocol::Wire;
 
 /// A model spoken to by the Messages wire.
 pub type MessagesClient = WireClient<Messages>;
@@ -26,7 +26,7 @@ impl Format for Messages {
         Err(ModelError::new(ErrorKind::Settings, "the wire messages does not work yet"))
     }
 
-    fn decoder(endpoint: Arc<Endpoint>, _history: &[Item]) -> impl WholeDecoder {
+    fn decoder(endpoint: Arc<Endpoint>, _request: Request<'_>) -> impl WholeDecoder {
         MessagesDecoder { endpoint }
     }
 }

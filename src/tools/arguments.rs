@@ -4,6 +4,8 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+use crate::model;
+
 /// The description and the JSON schema of a tool's arguments, from the doc comments of `T` and its fields.
 ///
 /// The schema holds what a model needs and no more: it is sent with every request.
@@ -56,49 +58,82 @@ fn simplify(schema: &mut Value) {
 
 /// Parses JSON arguments; the reason names the path of the value that does not fit and what is expected, or the place
 /// where the JSON breaks.
+///
+/// Arguments that can mean only one thing are taken as they were meant, which the log tells without their contents.
 pub(super) fn parse<T: DeserializeOwned + JsonSchema>(arguments: &str) -> Result<T, String> {
-    // Servers send "", or null, for a call without arguments.
-    let arguments = match arguments.trim() {
-        "" | "null" => "{}",
-        trimmed => trimmed,
-    };
-    // Serde would take an array for the fields in their order; no schema says so.
-    if !arguments.starts_with('{') {
-        let value: Value = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
-        return Err(format!("expected a JSON object, got {}; {}", kind(&value), fields::<T>()));
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(arguments);
-    let args = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let error = error.into_inner();
-        if !error.is_data() {
-            return error.to_string();
-        }
-        // The path says more than the place, and an unknown or missing field is named by the error itself.
-        let reason = without_place(&error);
-        let place =
-            if path == "." || reason.contains(" field `") { String::new() } else { format!("{path}: ") };
-        format!("{place}{reason}; {}", fields::<T>())
+    let arguments = model::arguments::read(arguments).map_err(|broken| match broken.is_json() {
+        true => format!("{broken}; {}", fields::<T>()),
+        false => broken.to_string(),
     })?;
-    deserializer.end().map_err(|error| error.to_string())?;
-    Ok(args)
+    for repair in &arguments.repairs {
+        tracing::info!(repair = repair.as_str(), "the arguments of a call were repaired");
+    }
+    // From the text, since a value would hide that a field came twice.
+    let mut deserializer = serde_json::Deserializer::from_str(&arguments.json);
+    let reason = match serde_path_to_error::deserialize(&mut deserializer) {
+        Ok(args) => return Ok(args),
+        Err(error) => misfit::<T>(error),
+    };
+    let Ok(mut value) = serde_json::from_str(&arguments.json) else { return Err(reason) };
+    if reason.contains("duplicate field") || !fit(&mut value, &schema::<T>().1) {
+        return Err(reason);
+    }
+    tracing::info!(repair = "fitted", "the arguments of a call were repaired");
+    serde_path_to_error::deserialize(value).map_err(misfit::<T>)
+}
+
+/// What does not fit, where, and what would.
+fn misfit<T: JsonSchema>(error: serde_path_to_error::Error<serde_json::Error>) -> String {
+    let path = error.path().to_string();
+    // The path says more than the place, and an unknown or missing field is named by the error itself.
+    let reason = without_place(error.inner());
+    let place = if path == "." || reason.contains(" field `") { String::new() } else { format!("{path}: ") };
+    format!("{place}{reason}; {}", fields::<T>())
+}
+
+/// Takes out of a value what models add to a schema's form, and says whether there was any of it: `null` for a member
+/// that may be left out (strict schemas make them write all of them), and a list or an object inside a string.
+fn fit(value: &mut Value, schema: &Value) -> bool {
+    let wants = |kind: &str| schema["type"] == kind;
+    if let Value::String(text) = value
+        && (wants("array") || wants("object"))
+        && let Ok(inner) = serde_json::from_str::<Value>(text)
+        && (inner.is_array() && wants("array") || inner.is_object() && wants("object"))
+    {
+        *value = inner;
+        fit(value, schema);
+        return true;
+    }
+    match value {
+        Value::Object(members) => {
+            let required = |name: &str| {
+                schema["required"].as_array().is_some_and(|names| names.iter().any(|known| known == name))
+            };
+            let before = members.len();
+            members.retain(|name, member| {
+                !member.is_null() || required(name) || schema["properties"].get(name).is_none()
+            });
+            let mut changed = members.len() < before;
+            for (name, member) in members {
+                changed |= fit(member, &schema["properties"][name.as_str()]);
+            }
+            changed
+        }
+        Value::Array(elements) => {
+            let mut changed = false;
+            for element in elements {
+                changed |= fit(element, &schema["items"]);
+            }
+            changed
+        }
+        _ => false,
+    }
 }
 
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&place).map_or(text.clone(), str::to_owned)
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// All fields with their types on one line: `its arguments are {path: string, depth?: integer}`.
@@ -169,6 +204,9 @@ mod tests {
         /// How it is shown.
         #[serde(default)]
         style: Style,
+        /// What is added last.
+        #[serde(default)]
+        rest: Vec<i64>,
     }
 
     #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -185,7 +223,7 @@ mod tests {
         type Args = Args;
 
         fn target(args: &Args) -> String {
-            format!("{} {:?} {:?} {}", args.a, args.b, args.times, args.style.digits)
+            format!("{} {:?} {:?} {} {:?}", args.a, args.b, args.times, args.style.digits, args.rest)
         }
 
         async fn run(&self, _args: Args, _context: ToolContext) -> Result<String, ToolError> {
@@ -212,9 +250,9 @@ mod tests {
             &[r#"{"a": 1}"#, r#" {"a": 1, "b": null, "times": null, "style": {"digits": 2}} "#],
             expect![[r#"
                 {"a": 1}
-                  1 None None 0
+                  1 None None 0 []
                  {"a": 1, "b": null, "times": null, "style": {"digits": 2}} 
-                  1 None None 2
+                  1 None None 2 []
             "#]],
         );
     }
@@ -225,17 +263,17 @@ mod tests {
         check(
             &["{oops", r#"{"a": 1"#, r#"{"a": 1} {"a": 2}"#, "oops", r#"{"a": 1,}"#],
             expect![[r#"
-            {oops
-              the arguments of add do not fit its schema: key must be a string at line 1 column 2
-            {"a": 1
-              the arguments of add do not fit its schema: EOF while parsing an object at line 1 column 7
-            {"a": 1} {"a": 2}
-              the arguments of add do not fit its schema: trailing characters at line 1 column 10
-            oops
-              the arguments of add do not fit its schema: expected value at line 1 column 1
-            {"a": 1,}
-              the arguments of add do not fit its schema: trailing comma at line 1 column 9
-        "#]],
+                {oops
+                  the arguments of add do not fit its schema: key must be a string at line 1 column 2 (byte 1, near "{oops")
+                {"a": 1
+                  the arguments of add do not fit its schema: EOF while parsing an object at line 1 column 7 (byte 6, near "{\"a\": 1")
+                {"a": 1} {"a": 2}
+                  the arguments of add do not fit its schema: trailing characters at line 1 column 10 (byte 9, near "{\"a\": 1} {\"a\": 2}")
+                oops
+                  the arguments of add do not fit its schema: expected value at line 1 column 1 (byte 0, near "oops")
+                {"a": 1,}
+                  the arguments of add do not fit its schema: trailing comma at line 1 column 9 (byte 8, near "{\"a\": 1,}")
+            "#]],
         );
     }
 
@@ -255,21 +293,53 @@ mod tests {
             ],
             expect![[r#"
                 {}
-                  the arguments of add do not fit its schema: missing field `a`; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: missing field `a`; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 {"a": 1, "c": 2}
-                  the arguments of add do not fit its schema: unknown field `c`, expected one of `a`, `b`, `times`, `style`; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: unknown field `c`, expected one of `a`, `b`, `times`, `style`, `rest`; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 {"a": "one"}
-                  the arguments of add do not fit its schema: a: invalid type: string "one", expected i64; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: a: invalid type: string "one", expected i64; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 {"a": 1, "style": {"digits": 300}}
-                  the arguments of add do not fit its schema: style.digits: invalid value: integer `300`, expected u8; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: style.digits: invalid value: integer `300`, expected u8; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 {"a": 1, "a": 2}
-                  the arguments of add do not fit its schema: duplicate field `a`; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: duplicate field `a`; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 [1, 2]
-                  the arguments of add do not fit its schema: expected a JSON object, got an array; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: expected a JSON object, got an array; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 "one"
-                  the arguments of add do not fit its schema: expected a JSON object, got a string; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: expected a JSON object, got a string; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 7
-                  the arguments of add do not fit its schema: expected a JSON object, got a number; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: expected a JSON object, got a number; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
+            "#]],
+        );
+    }
+
+    // SPEC E6
+    #[test]
+    fn what_can_mean_only_one_thing_is_taken_as_it_was_meant() {
+        check(
+            &[
+                r#""{\"a\": 1}""#,
+                r#"{}{"a": 1}"#,
+                r#"{"a": 1, "rest": "[2]", "style": "{\"digits\": 3}"}"#,
+                r#"{"a": 1, "b": null, "rest": null, "style": {"digits": null}}"#,
+                r#"{"a": null}"#,
+                r#"{"a": 1, "rest": "2"}"#,
+                r#"{"a": 1, "rest": "[2", "style": null}"#,
+            ],
+            expect![[r#"
+                "{\"a\": 1}"
+                  1 None None 0 []
+                {}{"a": 1}
+                  1 None None 0 []
+                {"a": 1, "rest": "[2]", "style": "{\"digits\": 3}"}
+                  1 None None 3 [2]
+                {"a": 1, "b": null, "rest": null, "style": {"digits": null}}
+                  1 None None 0 []
+                {"a": null}
+                  the arguments of add do not fit its schema: a: invalid type: null, expected i64; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
+                {"a": 1, "rest": "2"}
+                  the arguments of add do not fit its schema: rest: invalid type: string "2", expected a sequence; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
+                {"a": 1, "rest": "[2", "style": null}
+                  the arguments of add do not fit its schema: rest: invalid type: string "[2", expected a sequence; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
             "#]],
         );
     }
@@ -296,19 +366,19 @@ mod tests {
             ],
             expect![[r#"
                 {"a": 1, "times": "5"}
-                  1 None Some(5) 0
+                  1 None Some(5) 0 []
                 {"a": 1, "times": 5.0}
-                  1 None Some(5) 0
+                  1 None Some(5) 0 []
                 {"a": 1, "times": 5.5}
-                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got 5.5; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got 5.5; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 {"a": 1, "times": -5}
-                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got -5; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got -5; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 {"a": 1, "times": "five"}
-                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got "five"; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got "five"; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 {"a": 1, "times": [5]}
-                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got [5]; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got [5]; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
                 {"a": 1, "times": 1e300}
-                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got 1e+300; its arguments are {a: integer, b?: integer, style?: object, times?: integer}
+                  the arguments of add do not fit its schema: times: expected a whole number that is not negative, got 1e+300; its arguments are {a: integer, b?: integer, rest?: array, style?: object, times?: integer}
             "#]],
         );
     }
@@ -328,6 +398,14 @@ mod tests {
                 "b": {
                   "description": "What is added to it.",
                   "type": "integer"
+                },
+                "rest": {
+                  "default": [],
+                  "description": "What is added last.",
+                  "items": {
+                    "type": "integer"
+                  },
+                  "type": "array"
                 },
                 "style": {
                   "additionalProperties": false,

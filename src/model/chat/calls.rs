@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    model::call_ids::CallIds,
+    model::{arguments, call_ids::CallIds},
     protocol::{Raw, ToolCall, Wire},
 };
 
@@ -27,16 +27,56 @@ struct Pieces {
     extra: Map<String, Value>,
 }
 
+impl Pieces {
+    /// Whether a piece of this id and name, which came under the same number, begins another call: servers give several
+    /// calls one number or none, and others repeat id and name, or change the id, with every piece.
+    fn is_over(&self, id: &str, name: &str, begins_an_object: bool) -> bool {
+        if name.is_empty() || self.name.is_empty() {
+            return false;
+        }
+        if !id.is_empty() && !self.id.is_empty() {
+            return id != self.id;
+        }
+        // An empty object may be the beginning that some gateways send in front of the true one.
+        let may_go_on = self.name == name && self.arguments.trim() == "{}";
+        let is_whole = || self.arguments.ends_with('}') && arguments::read(&self.arguments).is_ok();
+        name != self.name || begins_an_object && !may_go_on && is_whole()
+    }
+}
+
 impl Calls {
-    /// Takes one member of `tool_calls`.
-    pub(super) fn add(&mut self, piece: &Value) {
+    /// Whether there is nothing that may be a call.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Takes `tool_calls` of one delta.
+    pub(super) fn add_all(&mut self, calls: &[Value]) {
+        for (position, call) in calls.iter().enumerate() {
+            // No server cuts one call into two pieces of one delta: where numbers are missing, the place tells.
+            let place = (calls.len() > 1).then_some(position as u64);
+            self.add(call, place);
+        }
+    }
+
+    fn add(&mut self, piece: &Value, place: Option<u64>) {
         let Some(piece) = piece.as_object() else { return };
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let function = piece.get("function");
         let member = |name: &str| function.and_then(|function| function.get(name));
         let (id, name) = (text(piece.get("id")), text(member("name")));
-        let index = piece.get("index").and_then(Value::as_u64);
-        let Some(call) = self.find(index, &id, &name) else { return };
+        let index = match piece.get("index") {
+            Some(Value::Number(number)) => number.as_u64(),
+            Some(Value::String(digits)) => digits.parse().ok(),
+            _ => None,
+        };
+        let index = index.or_else(|| place.filter(|_| id.is_empty()));
+        let begins_an_object = match member("arguments") {
+            Some(Value::String(more)) => more.trim_start().starts_with('{'),
+            Some(whole) => whole.is_object(),
+            None => false,
+        };
+        let Some(call) = self.find(index, &id, &name, begins_an_object) else { return };
         // The first value counts: servers repeat ids and names, some under a new id with each piece.
         if call.id.is_empty() {
             call.id = id;
@@ -58,25 +98,26 @@ impl Calls {
 
     /// Takes the form that `tool_calls` replaced: one call at most, without an id.
     pub(super) fn add_function(&mut self, function: &Value) {
-        self.add(&serde_json::json!({ "index": 0, "function": function }));
+        self.add(&serde_json::json!({ "index": 0, "function": function }), None);
     }
 
     /// The call that a piece belongs to; a new one when it begins one. `None` beyond every bound.
-    fn find(&mut self, index: Option<u64>, id: &str, name: &str) -> Option<&mut Pieces> {
-        // Two calls under one number: each begins with an id and a name of its own.
-        let begins =
-            |call: &Pieces| !id.is_empty() && !name.is_empty() && !call.id.is_empty() && call.id != id;
+    fn find(
+        &mut self,
+        index: Option<u64>,
+        id: &str,
+        name: &str,
+        begins_an_object: bool,
+    ) -> Option<&mut Pieces> {
         let known = match index {
-            Some(_) => self
-                .pieces
-                .iter()
-                .rposition(|call| call.index == index)
-                .filter(|known| self.pieces.get(*known).is_some_and(|call| !begins(call))),
+            Some(_) => self.pieces.iter().rposition(|call| call.index == index),
             None if !id.is_empty() => self.pieces.iter().rposition(|call| call.id == id),
-            // Without number, id and name a piece can only go on with the last call.
-            None if name.is_empty() => self.pieces.len().checked_sub(1),
-            None => None,
+            // Without number and id a piece can only go on with the last call.
+            None => self.pieces.len().checked_sub(1),
         };
+        let known = known.filter(|known| {
+            self.pieces.get(*known).is_some_and(|call| !call.is_over(id, name, begins_an_object))
+        });
         let position = match known {
             Some(known) => known,
             None if self.pieces.len() >= MAX_CALLS => return None,
@@ -93,9 +134,8 @@ impl Calls {
     pub(super) fn finish(self, ids: &mut CallIds, cut: bool) -> Vec<ToolCall> {
         let mut calls = Vec::new();
         for call in self.pieces {
-            let arguments = without_empty_prefix(call.arguments);
-            let is_whole = || serde_json::from_str::<Map<String, Value>>(&arguments).is_ok();
-            if call.name.is_empty() || cut && !is_whole() {
+            let arguments = call.arguments;
+            if call.name.is_empty() || cut && arguments::read(&arguments).is_err() {
                 continue;
             }
             let Some(id) = ids.take(&call.id, &call.name, &arguments) else { continue };
@@ -113,14 +153,6 @@ impl Calls {
     }
 }
 
-/// Some gateways begin with an empty object and send the true one behind it.
-fn without_empty_prefix(arguments: String) -> String {
-    match arguments.strip_prefix("{}") {
-        Some(rest) if rest.trim_start().starts_with('{') => rest.to_owned(),
-        _ => arguments,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
@@ -131,7 +163,10 @@ mod tests {
     fn check(pieces: &[Value], expected: Expect) {
         let mut calls = Calls::default();
         for piece in pieces {
-            calls.add(piece);
+            match piece.as_array() {
+                Some(several) => calls.add_all(several),
+                None => calls.add_all(std::slice::from_ref(piece)),
+            }
         }
         let lines = calls.finish(&mut CallIds::of(&[]), false).into_iter().map(|call| {
             let raw = call.raw.map(|raw| format!(" raw {}", raw.json)).unwrap_or_default();
@@ -170,8 +205,7 @@ mod tests {
             expect![[r#"
                 a read 11
                 b read 2
-                call_0_1 list 33
-                call_0_2 list 4
+                call_0_1 list 334
             "#]],
         );
     }
@@ -203,7 +237,7 @@ mod tests {
             ],
             expect![[r#"
                 a read {"p":1}
-                b list {"p":2}
+                b list {}{"p":2}
                 c none 
             "#]],
         );
@@ -217,6 +251,60 @@ mod tests {
             ],
             expect![[r#"
                 a read {} raw {"extra_content":{"google":{"thought_signature":"s"}},"function":{"arguments":"{}","name":"read"},"id":"a","type":"function"}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn several_calls_in_one_delta_need_no_numbers() {
+        check(
+            &[
+                json!([
+                    {"function": {"name": "read", "arguments": "{\"p\""}},
+                    {"function": {"name": "read", "arguments": "{\"q\""}},
+                ]),
+                json!([{"function": {"arguments": ":1}"}}, {"function": {"arguments": ":2}"}}]),
+            ],
+            expect![[r#"
+                call_0_1 read {"p":1}
+                call_0_2 read {"q":2}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_name_that_comes_with_every_piece_makes_no_new_call_until_the_last_is_whole() {
+        check(
+            &[
+                json!({"function": {"name": "read", "arguments": "{\"p\""}}),
+                json!({"function": {"name": "read", "arguments": ":1}"}}),
+                json!({"function": {"name": "read", "arguments": ""}}),
+                json!({"function": {"name": "read", "arguments": "{\"p\":2}"}}),
+                json!({"function": {"name": "list", "arguments": "{}"}}),
+                json!({"function": {"name": "list", "arguments": "{\"p\":3}"}}),
+            ],
+            expect![[r#"
+                call_0_1 read {"p":1}
+                call_0_2 read {"p":2}
+                call_0_3 list {}{"p":3}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn one_number_for_all_calls_is_no_number() {
+        check(
+            &[
+                json!({"index": 0, "function": {"name": "read", "arguments": "{\"p\":1}"}}),
+                json!({"index": 0, "function": {"name": "read", "arguments": "{\"p\":2}"}}),
+                json!({"index": "0", "function": {"name": "list", "arguments": {"p": 3}}}),
+                json!({"index": "1", "id": null, "function": {"name": "list", "arguments": "{}"}}),
+            ],
+            expect![[r#"
+                call_0_1 read {"p":1}
+                call_0_2 read {"p":2}
+                call_0_3 list {"p":3}
+                call_0_4 list {}
             "#]],
         );
     }

@@ -13,12 +13,32 @@ use crate::{
         client::WholeDecoder,
         http::{Endpoint, ServerError},
         sse::{self, Decoder, Ending, Progress},
+        surrogates,
+        think_tags::{self, Piece, ThinkTags},
+        unreadable::Unreadable,
     },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, Usage, Wire},
 };
 
 /// Under which names servers send reasoning, the one that they take back first.
 const REASONING_MEMBERS: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// What servers call an end at the bound on tokens (OpenAI, Mistral, Gemini and others).
+const CUT: [&str; 4] = ["length", "max_tokens", "max_output_tokens", "model_length"];
+
+/// What servers call an end by a filter (OpenAI, Gemini, Zhipu).
+const FILTERED: [&str; 7] = [
+    "content_filter",
+    "safety",
+    "recitation",
+    "blocklist",
+    "prohibited_content",
+    "sensitive",
+    "guardrail_intervened",
+];
+
+/// What servers call an end by a failure of their own (OpenRouter, DeepSeek, Zhipu, vLLM).
+const FAILED: [&str; 5] = ["error", "insufficient_system_resource", "network_error", "abort", "timeout"];
 
 pub(super) struct ChatDecoder {
     endpoint: Arc<Endpoint>,
@@ -28,11 +48,14 @@ pub(super) struct ChatDecoder {
     reasoning: String,
     /// The name under which the reasoning came.
     reasoning_member: &'static str,
+    /// `None` where tags in the text are text.
+    tags: Option<ThinkTags>,
     calls: Calls,
     /// The last word of the server about the end.
     finish_reason: Option<String>,
     usage: Option<Usage>,
     chunks: Chunks,
+    unreadable: Unreadable,
 }
 
 /// What the chunks were, as far as it tells a reply from something else.
@@ -47,6 +70,7 @@ enum Chunks {
 impl ChatDecoder {
     /// `history` is what was sent: no new call takes the id of an old one.
     pub(super) fn new(endpoint: Arc<Endpoint>, history: &[Item]) -> Self {
+        let tags = endpoint.options.think_tags.then(ThinkTags::default);
         Self {
             endpoint,
             call_ids: CallIds::of(history),
@@ -54,10 +78,12 @@ impl ChatDecoder {
             refused: false,
             reasoning: String::new(),
             reasoning_member: "",
+            tags,
             calls: Calls::default(),
             finish_reason: None,
             usage: None,
             chunks: Chunks::None,
+            unreadable: Unreadable::default(),
         }
     }
 
@@ -106,7 +132,7 @@ impl ChatDecoder {
             self.think(text, out);
         }
         match delta.get("content") {
-            Some(Value::String(text)) => self.say(text, out),
+            Some(Value::String(text)) => self.content(text, out),
             Some(Value::Array(parts)) => {
                 for part in parts {
                     self.part(part, out);
@@ -118,8 +144,8 @@ impl ChatDecoder {
             self.refused = true;
             self.say(text, out);
         }
-        for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-            self.calls.add(call);
+        if let Some(calls) = delta.get("tool_calls").and_then(Value::as_array) {
+            self.calls.add_all(calls);
         }
         if let Some(function) = delta.get("function_call").filter(|function| function.is_object()) {
             self.calls.add_function(function);
@@ -131,7 +157,39 @@ impl ChatDecoder {
         let text = |part: &Value| part.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
         match part.get("thinking").and_then(Value::as_array) {
             Some(thoughts) => thoughts.iter().for_each(|thought| self.think(&text(thought), out)),
-            None => self.say(&text(part), out),
+            None => self.content(&text(part), out),
+        }
+    }
+
+    /// Words of the model, in which reasoning may be tagged.
+    fn content(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
+        match &mut self.tags {
+            None => self.say(text, out),
+            Some(tags) => {
+                let pieces = tags.push(text);
+                self.take(pieces, out);
+            }
+        }
+    }
+
+    fn take(&mut self, pieces: Vec<Piece>, out: &mut Vec<ModelEvent>) {
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => self.say(&text, out),
+                Piece::Thought(text) => self.think(&text, out),
+            }
+        }
+    }
+
+    /// What was held back because it looked like a part of a tag.
+    fn content_is_over(&mut self, out: &mut Vec<ModelEvent>) {
+        if let Some(mut tags) = self.tags.take() {
+            self.take(tags.end(), out);
+            if let Some((thought, text)) = think_tags::split_unopened(&self.text) {
+                // It was shown as text by now; the answer and the history are without it.
+                self.reasoning.push_str(thought);
+                self.text = text.to_owned();
+            }
         }
     }
 
@@ -150,17 +208,29 @@ impl ChatDecoder {
     }
 
     /// # Errors
-    /// That the server said that it failed.
+    /// That the server said that it failed, or that a piece is lost without which the reply cannot be trusted.
     fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let finish = match self.finish_reason.as_deref() {
-            Some("error") => return Err(ServerError::default().in_stream(&self.endpoint)),
-            Some("length" | "max_tokens") => Finish::Length,
-            Some("content_filter") => Finish::ContentFilter,
-            Some(reason) if reason.contains("context") => Finish::ContextTooLong,
+        self.content_is_over(out);
+        let reason = self.finish_reason.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let finish = match reason.as_str() {
+            reason if FAILED.contains(&reason) => {
+                return Err(ServerError::default().in_stream(&self.endpoint));
+            }
+            reason if CUT.contains(&reason) => Finish::Length,
+            reason if FILTERED.contains(&reason) => Finish::ContentFilter,
+            reason if reason.contains("context") => Finish::ContextTooLong,
+            "refusal" => Finish::Refusal,
             _ if self.refused => Finish::Refusal,
             // `stop`, `tool_calls`, `function_call`, none, and what else servers say: the items decide.
             _ => Finish::Stop,
         };
+        self.refused |= finish == Finish::Refusal;
+        if !self.calls.is_empty() {
+            // A call may be whole by chance without the lost piece, and mean something else.
+            self.unreadable.refuse_lost(&self.endpoint)?;
+        } else if self.text.is_empty() && self.reasoning.is_empty() {
+            self.unreadable.refuse_all(&self.endpoint)?;
+        }
         let cut = !matches!(finish, Finish::Stop | Finish::Refusal);
         if !self.reasoning.is_empty() {
             let member = Map::from_iter([(self.reasoning_member.to_owned(), self.reasoning.as_str().into())]);
@@ -200,10 +270,17 @@ fn usage_of(usage: &Value) -> Usage {
     }
 }
 
+/// The JSON of an event, halves of characters in it included.
+fn read(data: &str) -> Option<Value> {
+    let json: Value =
+        serde_json::from_str(data).or_else(|_| serde_json::from_str(&surrogates::mended(data))).ok()?;
+    json.is_object().then_some(json)
+}
+
 impl WholeDecoder for ChatDecoder {
     fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
         let mut out = Vec::new();
-        let json: Value = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
+        let json = read(body).ok_or_else(|| sse::malformed(&self.endpoint, body))?;
         self.chunk(&json, &mut out)?;
         let choice = json.get("choices").and_then(|choices| choices.get(0));
         if choice.is_none_or(|choice| !choice.get("message").is_some_and(Value::is_object)) {
@@ -216,17 +293,20 @@ impl WholeDecoder for ChatDecoder {
 
 impl Decoder for ChatDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
-        let chunk: Value = serde_json::from_str(data).map_err(|_| sse::malformed(&self.endpoint, data))?;
-        if !chunk.is_object() {
-            return Err(sse::malformed(&self.endpoint, data));
+        match read(data) {
+            Some(chunk) => self.chunk(&chunk, out)?,
+            None => self.unreadable.note(&self.endpoint, data, self.chunks == Chunks::OfAReply)?,
         }
-        self.chunk(&chunk, out)?;
         Ok(if self.finish_reason.is_some() { Progress::Ending } else { Progress::More })
     }
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         // A server that said why it ends has ended, whatever becomes of the connection; so has one that sent the marker.
         if self.finish_reason.is_none() && !matches!(ending, Ending::Marker) {
+            self.content_is_over(out);
+            if self.chunks == Chunks::None && matches!(ending, Ending::Closed) {
+                self.unreadable.refuse_all(&self.endpoint)?;
+            }
             return Err(sse::interrupted(&self.endpoint, ending));
         }
         if self.chunks == Chunks::Strange {

@@ -8,9 +8,11 @@ use serde_json::{Map, Value};
 
 use crate::{
     model::{
-        ErrorKind, ModelError, Request, ToolChoice, ToolSpec,
+        ErrorKind, ModelError, Request, ToolChoice, ToolSpec, arguments,
         client::{Wish, Wishes},
         http::Endpoint,
+        options::{Effort, NullContent},
+        strict_schema,
     },
     protocol::{Item, Raw, Reasoning, ToolCall, ToolOutput, UserMessage, Wire},
 };
@@ -24,16 +26,24 @@ struct Body<'a> {
     /// OpenAI only: others refuse members that they do not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
-    /// The bound's name at OpenAI …
+    /// The bound's name at OpenAI, where the older one is refused by models that reason …
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
-    /// … and everywhere else.
+    /// … and everywhere else, where the newer one is often not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<AnswerFormat<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'a str>,
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
     /// Last: see the module's own words.
     messages: Vec<Message<'a>>,
 }
@@ -53,7 +63,35 @@ struct Tool<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Cow<'a, Value>,
+    /// Left out where it would be false, since not every server knows it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Word(&'static str),
+    Function { r#type: &'static str, function: FunctionName<'a> },
+}
+
+#[derive(Serialize)]
+struct FunctionName<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct AnswerFormat<'a> {
+    r#type: &'static str,
+    json_schema: AnswerSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct AnswerSchema<'a> {
+    name: &'static str,
+    schema: &'a Value,
+    strict: bool,
 }
 
 #[derive(Serialize)]
@@ -78,19 +116,23 @@ struct Assistant<'a> {
 /// # Errors
 /// [`ErrorKind::Settings`] when the schema of a tool is no JSON; it cannot come from what a model said.
 pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError> {
-    let tools: Vec<_> = request.tools.iter().map(Tool::from).collect();
+    let options = &endpoint.options;
+    let is_strict = options.strict_tools && wishes.holds(Wish::StrictTools);
+    let tools: Vec<_> = request.tools.iter().map(|tool| Tool::of(tool, is_strict)).collect();
     let openai = endpoint.is_openai();
+    let has_new_bound = openai == wishes.holds(Wish::UsualTokenBound);
     let body = Body {
         model: &endpoint.model,
         stream: true,
         stream_options: wishes.holds(Wish::TokenCount).then_some(StreamOptions { include_usage: true }),
         prompt_cache_key: (openai && wishes.holds(Wish::CacheKey)).then_some(request.cache_key),
-        max_completion_tokens: endpoint.options.max_output_tokens.filter(|_| openai),
-        max_tokens: endpoint.options.max_output_tokens.filter(|_| !openai),
-        tool_choice: match request.tool_choice {
-            ToolChoice::None if !tools.is_empty() => Some("none"),
-            _ => None,
-        },
+        max_completion_tokens: options.max_output_tokens.filter(|_| has_new_bound),
+        max_tokens: options.max_output_tokens.filter(|_| !has_new_bound),
+        temperature: options.temperature,
+        reasoning_effort: options.reasoning_effort.map(Effort::as_str),
+        response_format: request.answer_schema.map(AnswerFormat::of),
+        tool_choice: Choice::of(request.tool_choice).filter(|_| !tools.is_empty()),
+        parallel_tool_calls: options.parallel_tool_calls.filter(|_| !tools.is_empty()),
         tools,
         messages: messages(endpoint, request),
     };
@@ -123,7 +165,28 @@ fn messages<'a>(endpoint: &Endpoint, request: Request<'a>) -> Vec<Message<'a>> {
         }
     }
     step.finish(&mut messages);
-    messages
+    for message in &mut messages {
+        if let Message::Assistant(Assistant { content: content @ None, .. }) = message
+            && endpoint.options.null_content == NullContent::EmptyString
+        {
+            *content = Some("".into());
+        }
+    }
+    if endpoint.options.strict_alternation { alternating(messages) } else { messages }
+}
+
+/// The messages, with those of one role in a row made one.
+fn alternating(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
+    let mut merged: Vec<Message<'_>> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (merged.last_mut(), message) {
+            (Some(Message::User { content: before }), Message::User { content }) => {
+                *before = format!("{before}\n\n{content}").into();
+            }
+            (_, message) => merged.push(message),
+        }
+    }
+    merged
 }
 
 fn user_text(message: &UserMessage) -> Cow<'_, str> {
@@ -182,29 +245,41 @@ fn call_json(call: &ToolCall) -> Value {
     }
     if let Value::Object(function) = function {
         function.insert("name".to_owned(), call.name.as_str().into());
-        function.insert("arguments".to_owned(), readable_arguments(&call.arguments).into());
+        function.insert("arguments".to_owned(), arguments::for_history(&call.arguments).into());
     }
     Value::Object(json)
 }
 
-/// The arguments themselves where they are an object; an object that holds them where they are not.
-fn readable_arguments(arguments: &str) -> Cow<'_, str> {
-    match serde_json::from_str::<Value>(arguments) {
-        Ok(Value::Object(_)) => arguments.into(),
-        // Encoded twice.
-        Ok(Value::String(inner)) if serde_json::from_str::<Map<String, Value>>(&inner).is_ok() => {
-            inner.into()
-        }
-        _ if matches!(arguments.trim(), "" | "null") => "{}".into(),
-        _ => Value::from_iter([("unreadable_arguments", arguments)]).to_string().into(),
+impl<'a> Tool<'a> {
+    fn of(tool: &'a ToolSpec, is_strict: bool) -> Self {
+        let strict = if is_strict { strict_schema::strict(&tool.parameters) } else { None };
+        let function = Function {
+            name: &tool.name,
+            description: &tool.description,
+            strict: strict.is_some(),
+            parameters: strict.map_or(Cow::Borrowed(&tool.parameters), Cow::Owned),
+        };
+        Self { r#type: "function", function }
     }
 }
 
-impl<'a> From<&'a ToolSpec> for Tool<'a> {
-    fn from(tool: &'a ToolSpec) -> Self {
-        let function =
-            Function { name: &tool.name, description: &tool.description, parameters: &tool.parameters };
-        Self { r#type: "function", function }
+impl<'a> Choice<'a> {
+    fn of(choice: ToolChoice<'a>) -> Option<Self> {
+        match choice {
+            ToolChoice::Auto => None,
+            ToolChoice::None => Some(Self::Word("none")),
+            ToolChoice::Required => Some(Self::Word("required")),
+            ToolChoice::Named(name) => {
+                Some(Self::Function { r#type: "function", function: FunctionName { name } })
+            }
+        }
+    }
+}
+
+impl<'a> AnswerFormat<'a> {
+    fn of(schema: &'a Value) -> Self {
+        let strict = strict_schema::is_strict(schema);
+        Self { r#type: "json_schema", json_schema: AnswerSchema { name: "answer", schema, strict } }
     }
 }
 

@@ -1,11 +1,15 @@
 //! Events of the Responses wire as a reply. An item counts when the server says that it is done; what comes before is
-//! for the eye.
+//! for the eye, and for servers that never say so.
 
 use std::sync::Arc;
 
 use serde_json::{Value, value::RawValue};
 
-use super::event::{Event, OutputItem, Response};
+use super::{
+    event::{Event, OutputItem, Response, text_of},
+    slots::{Slot, Slots},
+    stored,
+};
 use crate::{
     model::{
         Finish, ModelError, ModelEvent,
@@ -13,105 +17,81 @@ use crate::{
         client::WholeDecoder,
         http::{Endpoint, ServerError},
         sse::{self, Decoder, Ending, Progress},
+        surrogates,
+        unreadable::Unreadable,
     },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Usage, Wire},
 };
 
-/// Items of one reply; the largest seen has some dozens.
-const MAX_ITEMS: usize = 1024;
-
 pub(super) struct ResponsesDecoder {
     endpoint: Arc<Endpoint>,
     call_ids: CallIds,
-    /// The items of the reply in the order in which they began.
-    slots: Vec<Slot>,
+    /// How many items the history had that was sent.
+    sent: usize,
+    slots: Slots,
     /// The slot whose text came last, to set the texts of two messages apart.
     speaking: Option<usize>,
-}
-
-/// One item of the reply on its way.
-#[derive(Default)]
-struct Slot {
-    id: Option<String>,
-    output_index: Option<u64>,
-    /// `type`, once the item was announced.
-    kind: String,
-    /// The text that was shown.
-    shown: String,
-    done: Option<Box<RawValue>>,
+    unreadable: Unreadable,
+    /// Something of a reply has come.
+    is_reply: bool,
 }
 
 impl ResponsesDecoder {
     /// `history` is what was sent: no new call takes the id of an old one.
     pub(super) fn new(endpoint: Arc<Endpoint>, history: &[Item]) -> Self {
-        Self { endpoint, call_ids: CallIds::of(history), slots: Vec::new(), speaking: None }
+        Self {
+            endpoint,
+            call_ids: CallIds::of(history),
+            sent: history.len(),
+            slots: Slots::default(),
+            speaking: None,
+            unreadable: Unreadable::default(),
+            is_reply: false,
+        }
     }
 
-    /// The item of this kind that an event is about; a new one when the event announces it.
-    fn slot(&mut self, event: &Event<'_>, item_id: Option<&str>, kind: &str) -> Result<usize, ModelError> {
-        let id = item_id.or(event.item_id.as_deref());
-        let known = self.slots.iter().position(|slot| match (id, slot.id.as_deref(), event.output_index) {
-            // Servers that number their items may change the ids on the way.
-            (_, _, Some(index)) if slot.output_index.is_some() => slot.output_index == Some(index),
-            (Some(id), Some(known), _) => id == known,
-            _ => false,
-        });
-        // Some servers leave out both in deltas: those belong to the item of their kind that is open, and a name that
-        // comes later is that item's.
-        let is_nameless = id.is_none() && event.output_index.is_none();
-        let known = known.or_else(|| {
-            self.slots.iter().rposition(|slot| {
-                let may_be = is_nameless || (slot.id.is_none() && slot.output_index.is_none());
-                may_be && slot.done.is_none() && slot.kind == kind
-            })
-        });
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        if self.slots.len() >= MAX_ITEMS {
-            return Err(sse::malformed(&self.endpoint, "more items than any reply has"));
-        }
-        let slot = Slot { id: id.map(str::to_owned), output_index: event.output_index, ..Slot::default() };
-        self.slots.push(slot);
-        Ok(self.slots.len() - 1)
+    /// The slot of the item that an event is about.
+    ///
+    /// # Errors
+    /// That the reply has more items than any.
+    fn slot(&mut self, event: &Event<'_>, id: Option<&str>, kind: &str) -> Result<usize, ModelError> {
+        let position = self.slots.find(event, id, kind);
+        position.ok_or_else(|| sse::malformed(&self.endpoint, "more items than any reply has"))
     }
 
-    fn name_kind(&mut self, position: usize, kind: &str) {
-        if let Some(slot) = self.slots.get_mut(position) {
-            slot.kind = kind.to_owned();
+    /// The same for an event that tells the item's kind.
+    fn slot_of_kind(&mut self, event: &Event<'_>, kind: &str) -> Result<usize, ModelError> {
+        let position = self.slot(event, None, kind)?;
+        self.with_slot(position, |slot| slot.kind = kind.to_owned());
+        Ok(position)
+    }
+
+    fn with_slot(&mut self, position: usize, change: impl FnOnce(&mut Slot)) {
+        if let Some(slot) = self.slots.0.get_mut(position) {
+            change(slot);
         }
     }
 
     /// Shows text of an item.
     fn show(&mut self, position: usize, text: &str, out: &mut Vec<ModelEvent>) {
-        let Some(slot) = self.slots.get_mut(position) else { return };
         if text.is_empty() {
             return;
         }
-        slot.shown.push_str(text);
+        self.with_slot(position, |slot| slot.shown.push_str(text));
         let apart = self.speaking.replace(position).is_some_and(|speaking| speaking != position);
         out.push(ModelEvent::TextDelta(if apart { format!("\n\n{text}") } else { text.to_owned() }));
     }
 
-    fn item_done(
-        &mut self,
-        event: &Event<'_>,
-        item: &RawValue,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ModelError> {
-        let parsed = OutputItem::parse(item).ok_or_else(|| sse::malformed(&self.endpoint, item.get()))?;
-        let position = self.slot(event, parsed.text("id"), parsed.kind())?;
-        self.show_rest(position, &parsed, out);
-        if let Some(slot) = self.slots.get_mut(position) {
-            slot.kind = parsed.kind().to_owned();
-            slot.done = Some(item.to_owned());
+    /// Shows the text of a whole part where no delta brought any of its item.
+    fn show_part(&mut self, position: usize, text: &str, out: &mut Vec<ModelEvent>) {
+        if self.slots.0.get(position).is_some_and(|slot| slot.shown.is_empty()) {
+            self.show(position, text, out);
         }
-        Ok(())
     }
 
     /// Shows what no delta brought. A text that was shown differently is not shown again.
     fn show_rest(&mut self, position: usize, item: &OutputItem, out: &mut Vec<ModelEvent>) {
-        let Some(slot) = self.slots.get(position) else { return };
+        let Some(slot) = self.slots.0.get(position) else { return };
         match item.kind() {
             "message" => {
                 let (text, _) = item.message_text();
@@ -128,6 +108,22 @@ impl ResponsesDecoder {
             }
             _ => {}
         }
+    }
+
+    fn item_done(
+        &mut self,
+        event: &Event<'_>,
+        item: &RawValue,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        let parsed = OutputItem::parse(item).ok_or_else(|| sse::malformed(&self.endpoint, item.get()))?;
+        let position = self.slot(event, parsed.text("id"), parsed.kind())?;
+        self.show_rest(position, &parsed, out);
+        self.with_slot(position, |slot| {
+            slot.kind = parsed.kind().to_owned();
+            slot.done = Some(item.to_owned());
+        });
+        Ok(())
     }
 
     /// # Errors
@@ -160,63 +156,73 @@ impl ResponsesDecoder {
             finish = Finish::Length;
         }
         self.take_missing(response.output.unwrap_or_default(), &finish, out)?;
+        if finish == Finish::Stop && self.slots.0.iter().any(Slot::is_cut_call) {
+            // Whatever the response says of itself.
+            finish = Finish::Length;
+        }
         // The sort keeps the order of arrival among items without a number.
-        self.slots.sort_by_key(|slot| slot.output_index);
+        self.slots.0.sort_by_key(|slot| slot.output_index);
         let mut items = Vec::new();
-        for slot in std::mem::take(&mut self.slots) {
+        for slot in std::mem::take(&mut self.slots.0) {
             items.extend(self.item(slot, &finish)?);
         }
-        if finish == Finish::Stop {
-            if items
-                .iter()
-                .any(|item| matches!(item, Item::Agent(message) if message.state == MessageState::Refusal))
-            {
-                finish = Finish::Refusal;
-            }
-        } else {
+        if items.is_empty() && finish == Finish::Stop {
+            self.unreadable.refuse_all(&self.endpoint)?;
+        }
+        if finish != Finish::Stop {
             mark_partial(&mut items);
+        } else if items.iter().any(is_refusal) {
+            finish = Finish::Refusal;
+        }
+        if let Some(id) = response.id.filter(|_| self.endpoint.options.store && finish == Finish::Stop) {
+            items.extend(stored::mark(&id, self.sent + items.len()));
         }
         out.extend(items.into_iter().map(ModelEvent::Item));
         out.push(ModelEvent::Done { finish, usage });
         Ok(())
     }
 
-    /// Items that only the last event tells of. Where items were done before, their list is the truth: some servers
-    /// leave the last event's empty, others repeat the items under new ids.
+    /// Items that only the last event tells of, and those that were announced and never done. Where items were done
+    /// before, their list is the truth: some servers leave the last event's empty, others repeat the items under new ids.
     fn take_missing(
         &mut self,
         output: Vec<Box<RawValue>>,
         finish: &Finish,
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelError> {
-        if self.slots.iter().all(|slot| slot.done.is_some()) && !self.slots.is_empty() {
+        let is_lost = self.unreadable.is_a_piece_lost();
+        let is_done = |slot: &Slot| slot.done.is_some();
+        if !self.slots.0.is_empty() && self.slots.0.iter().all(is_done) && !is_lost {
             return Ok(());
         }
-        let listed = self.slots.iter().any(|slot| slot.done.is_some());
+        let listed = self.slots.0.iter().any(is_done) && !is_lost;
         for (item, index) in output.into_iter().zip(0u64..) {
             let Some(parsed) = OutputItem::parse(&item) else { continue };
-            let same = |slot: &Slot| match slot.output_index {
-                Some(known) => known == index,
-                None => slot.id.as_deref() == parsed.text("id"),
-            };
-            let position = match self.slots.iter().position(same) {
+            let position = match self.slots.find_listed(&parsed, index) {
                 Some(position) => position,
                 None if listed => continue,
-                None => {
-                    let id = parsed.text("id").map(str::to_owned);
-                    self.slots.push(Slot { id, output_index: Some(index), ..Slot::default() });
-                    self.slots.len() - 1
-                }
+                None => match self.slots.add(parsed.text("id").map(str::to_owned), Some(index)) {
+                    Some(position) => position,
+                    None => break,
+                },
             };
             self.show_rest(position, &parsed, out);
-            if let Some(slot) = self.slots.get_mut(position).filter(|slot| slot.done.is_none()) {
-                slot.kind = parsed.kind().to_owned();
-                slot.done = Some(item);
-            }
+            self.with_slot(position, |slot| {
+                if slot.done.is_none() {
+                    slot.kind = parsed.kind().to_owned();
+                    slot.done = Some(item);
+                }
+            });
         }
-        let lost = |slot: &Slot| slot.done.is_none() && slot.kind == "function_call";
-        if *finish == Finish::Stop && self.slots.iter().any(lost) {
-            return Err(sse::interrupted(&self.endpoint, Ending::Closed));
+        for slot in self.slots.0.iter_mut().filter(|slot| slot.done.is_none()) {
+            if slot.kind != "function_call" || *finish != Finish::Stop {
+                continue;
+            }
+            slot.done = slot.announced_call(is_lost);
+            if slot.done.is_none() {
+                self.unreadable.refuse_lost(&self.endpoint)?;
+                return Err(sse::interrupted(&self.endpoint, Ending::Closed));
+            }
         }
         Ok(())
     }
@@ -225,7 +231,8 @@ impl ResponsesDecoder {
     fn item(&mut self, slot: Slot, finish: &Finish) -> Result<Option<Item>, ModelError> {
         let Some(done) = slot.done else {
             let text = if slot.kind == "message" { slot.shown } else { String::new() };
-            let message = AgentMessage { text, state: MessageState::Whole, raw: None };
+            let state = if slot.is_refusal { MessageState::Refusal } else { MessageState::Whole };
+            let message = AgentMessage { text, state, raw: None };
             return Ok((!message.text.is_empty()).then_some(Item::Agent(message)));
         };
         let parsed = OutputItem::parse(&done).ok_or_else(|| sse::malformed(&self.endpoint, done.get()))?;
@@ -260,6 +267,81 @@ impl ResponsesDecoder {
         let raw = (id == given).then_some(raw);
         Ok(Some(Item::Call(ToolCall { id, name: name.to_owned(), arguments, raw })))
     }
+
+    /// Takes one event of the wire.
+    ///
+    /// # Errors
+    /// What the server reported, or that an item is none.
+    fn take(
+        &mut self,
+        event: Event<'_>,
+        data: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<Progress, ModelError> {
+        let kind = event.r#type.as_deref().unwrap_or_default();
+        if kind == "error" || event.error.is_some() {
+            let json: Value = serde_json::from_str(data).unwrap_or_default();
+            let error = ServerError::find(&json).unwrap_or_default();
+            return Err(error.in_stream(&self.endpoint));
+        }
+        let delta = || text_of(event.delta).unwrap_or_default();
+        match kind {
+            "response.output_item.added" => {
+                if let Some(item) = event.item.and_then(OutputItem::parse) {
+                    let position = self.slot(&event, item.text("id"), item.kind())?;
+                    self.with_slot(position, |slot| slot.announce(item));
+                }
+            }
+            "response.output_text.delta" | "response.refusal.delta" => {
+                let position = self.slot_of_kind(&event, "message")?;
+                self.with_slot(position, |slot| slot.is_refusal |= kind == "response.refusal.delta");
+                self.show(position, &delta(), out);
+            }
+            "response.output_text.done" | "response.refusal.done" => {
+                let position = self.slot_of_kind(&event, "message")?;
+                self.with_slot(position, |slot| slot.is_refusal |= kind == "response.refusal.done");
+                self.show_part(position, &text_of(event.text.or(event.refusal)).unwrap_or_default(), out);
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                let (position, text) = (self.slot_of_kind(&event, "reasoning")?, delta());
+                self.with_slot(position, |slot| slot.shown.push_str(&text));
+                out.push(ModelEvent::ReasoningDelta(text));
+            }
+            "response.reasoning_summary_part.added" if event.summary_index.is_some_and(|index| index > 0) => {
+                out.push(ModelEvent::ReasoningDelta("\n\n".to_owned()));
+            }
+            "response.function_call_arguments.delta" => {
+                let position = self.slot_of_kind(&event, "function_call")?;
+                self.with_slot(position, |slot| slot.add_arguments(&delta()));
+            }
+            "response.function_call_arguments.done" => {
+                let position = self.slot_of_kind(&event, "function_call")?;
+                let whole = text_of(event.arguments).or_else(|| Some(event.arguments?.get().to_owned()));
+                let (whole, name) = (whole.unwrap_or_default(), text_of(event.name));
+                self.with_slot(position, |slot| slot.set_arguments(whole, name));
+            }
+            "response.output_item.done" => {
+                if let Some(item) = event.item {
+                    self.item_done(&event, item, out)?;
+                }
+            }
+            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
+                let response = event.response.map_or("{}", RawValue::get);
+                let response: Response =
+                    serde_json::from_str(response).map_err(|_| sse::malformed(&self.endpoint, response))?;
+                self.finish(kind, response, out)?;
+                return Ok(Progress::Over);
+            }
+            // Dozens of other kinds tell of what is on its way, or of tools that the server runs.
+            _ => {}
+        }
+        self.is_reply |= kind.starts_with("response.");
+        Ok(Progress::More)
+    }
+}
+
+fn is_refusal(item: &Item) -> bool {
+    matches!(item, Item::Agent(message) if message.state == MessageState::Refusal)
 }
 
 /// The last words of a reply that was cut are not all of them.
@@ -277,6 +359,7 @@ fn mark_partial(items: &mut [Item]) {
 impl WholeDecoder for ResponsesDecoder {
     fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
         let mut out = Vec::new();
+        let body = &*surrogates::mended(body);
         let json: Value = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
         if json.get("output").is_none_or(|output| !output.is_array()) {
             return Err(match ServerError::find(&json) {
@@ -292,57 +375,21 @@ impl WholeDecoder for ResponsesDecoder {
 
 impl Decoder for ResponsesDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
-        let event: Event<'_> =
-            serde_json::from_str(data).map_err(|_| sse::malformed(&self.endpoint, data))?;
-        let kind = event.r#type.as_deref().unwrap_or_default();
-        if kind == "error" || event.error.is_some() {
-            let json: Value = serde_json::from_str(data).unwrap_or_default();
-            let error = ServerError::find(&json).unwrap_or_default();
-            return Err(error.in_stream(&self.endpoint));
+        // Before it is taken apart, since the parts go back to the server as they are.
+        let data = &*surrogates::mended(data);
+        match serde_json::from_str(data) {
+            Ok(event) => self.take(event, data, out),
+            Err(_) => {
+                self.unreadable.note(&self.endpoint, data, self.is_reply)?;
+                Ok(Progress::More)
+            }
         }
-        let text = || event.delta.and_then(|delta| serde_json::from_str::<String>(delta.get()).ok());
-        match kind {
-            "response.output_item.added" => {
-                if let Some(item) = event.item.and_then(OutputItem::parse) {
-                    let position = self.slot(&event, item.text("id"), item.kind())?;
-                    self.name_kind(position, item.kind());
-                }
-            }
-            "response.output_text.delta" | "response.refusal.delta" => {
-                let position = self.slot(&event, None, "message")?;
-                self.name_kind(position, "message");
-                self.show(position, &text().unwrap_or_default(), out);
-            }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                let (position, text) = (self.slot(&event, None, "reasoning")?, text().unwrap_or_default());
-                self.name_kind(position, "reasoning");
-                if let Some(slot) = self.slots.get_mut(position) {
-                    slot.shown.push_str(&text);
-                }
-                out.push(ModelEvent::ReasoningDelta(text));
-            }
-            "response.reasoning_summary_part.added" if event.summary_index.is_some_and(|index| index > 0) => {
-                out.push(ModelEvent::ReasoningDelta("\n\n".to_owned()));
-            }
-            "response.output_item.done" => {
-                if let Some(item) = event.item {
-                    self.item_done(&event, item, out)?;
-                }
-            }
-            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
-                let response = event.response.map_or("{}", RawValue::get);
-                let response: Response =
-                    serde_json::from_str(response).map_err(|_| sse::malformed(&self.endpoint, response))?;
-                self.finish(kind, response, out)?;
-                return Ok(Progress::Over);
-            }
-            // Dozens of other kinds tell of what is on its way, or of tools that the server runs.
-            _ => {}
-        }
-        Ok(Progress::More)
     }
 
     fn end(&mut self, ending: Ending, _out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if !self.is_reply && !matches!(ending, Ending::Fault(_)) {
+            self.unreadable.refuse_all(&self.endpoint)?;
+        }
         Err(sse::interrupted(&self.endpoint, ending))
     }
 }

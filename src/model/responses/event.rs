@@ -1,5 +1,7 @@
 //! The events of the Responses wire, as far as they matter. Every member may be missing: servers differ.
 
+use std::{borrow::Cow, ops::Deref};
+
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
@@ -8,23 +10,52 @@ use crate::protocol::{MessageState, Usage};
 /// Any event.
 #[derive(Deserialize)]
 pub(super) struct Event<'a> {
-    pub(super) r#type: Option<String>,
-    pub(super) item_id: Option<String>,
+    #[serde(borrow)]
+    pub(super) r#type: Option<Word<'a>>,
+    #[serde(borrow)]
+    pub(super) item_id: Option<Word<'a>>,
     pub(super) output_index: Option<u64>,
     pub(super) summary_index: Option<u64>,
     #[serde(borrow)]
     pub(super) item: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) delta: Option<&'a RawValue>,
+    /// The whole text, or the whole arguments, that the deltas before were pieces of.
+    #[serde(borrow)]
+    pub(super) text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) refusal: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) name: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
+/// A text that is not copied unless it has to be: there are two in each of many thousand small events.
+#[derive(Deserialize)]
+pub(super) struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Deref for Word<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text that a value is, if it is one.
+pub(super) fn text_of(value: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(value?.get()).ok()
+}
+
 /// A response, as the last event holds it.
 #[derive(Default, Deserialize)]
 pub(super) struct Response {
+    pub(super) id: Option<String>,
     pub(super) status: Option<String>,
     #[serde(default)]
     pub(super) output: Option<Vec<Box<RawValue>>>,

@@ -1,13 +1,17 @@
 //! A request of the Responses wire. Its bytes end with the history, so that they begin with those of the request before.
 
-use serde::Serialize;
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+
+use super::stored;
 use crate::{
     model::{
-        ErrorKind, ModelError, Request, ToolChoice, ToolSpec,
+        ErrorKind, ModelError, Request, ToolChoice, ToolSpec, arguments,
         client::{Wish, Wishes},
         http::Endpoint,
+        strict_schema,
     },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, ToolOutput, UserMessage, Wire},
 };
@@ -16,20 +20,31 @@ use crate::{
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    /// The server would keep the thread for a month.
+    /// Whether the server keeps the reply, for a month or so.
     store: bool,
+    /// The reply that the server has stored in the place of what led to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_response_id: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'a [&'a str],
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Thinking<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Text<'a>>,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'a str>,
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
     /// Last: see the module's own words.
     input: Vec<InputItem<'a>>,
 }
@@ -39,8 +54,32 @@ struct Tool<'a> {
     r#type: &'a str,
     name: &'a str,
     description: &'a str,
-    parameters: &'a serde_json::Value,
-    /// The schemas have optional members, which strict ones must not.
+    parameters: Cow<'a, Value>,
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Word(&'static str),
+    Function { r#type: &'static str, name: &'a str },
+}
+
+#[derive(Serialize)]
+struct Thinking<'a> {
+    effort: &'a str,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    format: AnswerFormat<'a>,
+}
+
+#[derive(Serialize)]
+struct AnswerFormat<'a> {
+    r#type: &'static str,
+    name: &'static str,
+    schema: &'a Value,
     strict: bool,
 }
 
@@ -49,6 +88,8 @@ struct Tool<'a> {
 enum InputItem<'a> {
     /// As this wire sent it, byte for byte.
     Raw(&'a RawValue),
+    /// As this wire sent it, with arguments that every server can read.
+    Mended(Value),
     Message {
         r#type: &'static str,
         role: &'static str,
@@ -58,7 +99,7 @@ enum InputItem<'a> {
         r#type: &'static str,
         call_id: &'a str,
         name: &'a str,
-        arguments: &'a str,
+        arguments: Cow<'a, str>,
     },
     Output {
         r#type: &'static str,
@@ -76,31 +117,55 @@ struct Content {
 /// # Errors
 /// [`ErrorKind::Settings`] when the schema of a tool is no JSON; it cannot come from what a model said.
 pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError> {
-    let tools: Vec<_> = request.tools.iter().map(Tool::from).collect();
+    let options = &endpoint.options;
+    let is_strict = options.strict_tools && wishes.holds(Wish::StrictTools);
+    let tools: Vec<_> = request.tools.iter().map(|tool| Tool::of(tool, is_strict)).collect();
+    let (previous_response_id, items) = match stored::split(request.items, wishes) {
+        Some((id, new)) => (Some(id), new),
+        None => (None, request.items),
+    };
     let body = Body {
         model: &endpoint.model,
         stream: true,
-        store: false,
+        store: options.store,
+        previous_response_id,
         include: match wishes.holds(Wish::SealedReasoning) {
             true => &["reasoning.encrypted_content"],
             false => &[],
         },
         prompt_cache_key: wishes.holds(Wish::CacheKey).then_some(request.cache_key),
-        max_output_tokens: endpoint.options.max_output_tokens,
+        max_output_tokens: options.max_output_tokens,
+        temperature: options.temperature,
+        reasoning: options.reasoning_effort.map(|effort| Thinking { effort: effort.as_str() }),
+        text: request.answer_schema.map(Text::of),
         instructions: request.instructions,
-        tool_choice: match request.tool_choice {
-            ToolChoice::None if !tools.is_empty() => Some("none"),
-            _ => None,
-        },
+        tool_choice: Choice::of(request.tool_choice).filter(|_| !tools.is_empty()),
+        parallel_tool_calls: options.parallel_tool_calls.filter(|_| !tools.is_empty()),
         tools,
-        input: input(request.items),
+        input: input(items, Calls::of(endpoint)),
     };
     serde_json::to_string(&body).map_err(|error| {
         ModelError::new(ErrorKind::Settings, format!("the request cannot be written: {error}"))
     })
 }
 
-fn input(items: &[Item]) -> Vec<InputItem<'_>> {
+/// How calls go back whose arguments are no JSON object.
+#[derive(Clone, Copy)]
+enum Calls {
+    /// As they came.
+    Verbatim,
+    /// With an object in their place: servers that read the history refuse it otherwise.
+    Readable,
+}
+
+impl Calls {
+    /// OpenAI does not read them; behind other addresses may be anything, such as llama.cpp, which does.
+    fn of(endpoint: &Endpoint) -> Self {
+        if endpoint.is_openai() { Self::Verbatim } else { Self::Readable }
+    }
+}
+
+fn input(items: &[Item], calls: Calls) -> Vec<InputItem<'_>> {
     let mut input = Vec::with_capacity(items.len());
     for (position, item) in items.iter().enumerate() {
         let item = match item {
@@ -110,7 +175,7 @@ fn input(items: &[Item]) -> Vec<InputItem<'_>> {
                 let followers = items.get(position + 1..).unwrap_or_default();
                 InputItem::of_reasoning(reasoning).filter(|_| is_followed(followers))
             }
-            Item::Call(call) => Some(InputItem::of_call(call)),
+            Item::Call(call) => Some(InputItem::of_call(call, calls)),
             Item::Output(output) => Some(InputItem::of_output(output)),
             Item::Opaque(raw) => own(raw).map(InputItem::Raw),
         };
@@ -133,7 +198,7 @@ fn is_followed(items: &[Item]) -> bool {
 
 /// The item as this wire sent it; what another wire sent is re-made from what is known of it.
 fn own(raw: &Raw) -> Option<&RawValue> {
-    if raw.wire != Wire::Responses {
+    if raw.wire != Wire::Responses || stored::is_mark(raw) {
         return None;
     }
     serde_json::from_str(&raw.json).ok()
@@ -174,15 +239,22 @@ impl<'a> InputItem<'a> {
         (sealed || plain).then_some(Self::Raw(raw))
     }
 
-    fn of_call(call: &'a ToolCall) -> Self {
-        match call.raw.as_ref().and_then(own) {
-            Some(raw) => Self::Raw(raw),
-            None => Self::Call {
-                r#type: "function_call",
-                call_id: &call.id,
-                name: &call.name,
-                arguments: &call.arguments,
-            },
+    fn of_call(call: &'a ToolCall, calls: Calls) -> Self {
+        let arguments = match calls {
+            Calls::Verbatim => call.arguments.as_str().into(),
+            Calls::Readable => arguments::for_history(&call.arguments),
+        };
+        let Some(raw) = call.raw.as_ref().and_then(own) else {
+            return Self::Call { r#type: "function_call", call_id: &call.id, name: &call.name, arguments };
+        };
+        match serde_json::from_str(raw.get()) {
+            Ok(Value::Object(mut mended))
+                if mended.get("arguments").and_then(Value::as_str) != Some(&*arguments) =>
+            {
+                mended.insert("arguments".to_owned(), arguments.into());
+                Self::Mended(Value::Object(mended))
+            }
+            _ => Self::Raw(raw),
         }
     }
 
@@ -195,15 +267,34 @@ impl<'a> InputItem<'a> {
     }
 }
 
-impl<'a> From<&'a ToolSpec> for Tool<'a> {
-    fn from(tool: &'a ToolSpec) -> Self {
+impl<'a> Tool<'a> {
+    fn of(tool: &'a ToolSpec, is_strict: bool) -> Self {
+        let strict = if is_strict { strict_schema::strict(&tool.parameters) } else { None };
         Self {
             r#type: "function",
             name: &tool.name,
             description: &tool.description,
-            parameters: &tool.parameters,
-            strict: false,
+            strict: strict.is_some(),
+            parameters: strict.map_or(Cow::Borrowed(&tool.parameters), Cow::Owned),
         }
+    }
+}
+
+impl<'a> Choice<'a> {
+    fn of(choice: ToolChoice<'a>) -> Option<Self> {
+        match choice {
+            ToolChoice::Auto => None,
+            ToolChoice::None => Some(Self::Word("none")),
+            ToolChoice::Required => Some(Self::Word("required")),
+            ToolChoice::Named(name) => Some(Self::Function { r#type: "function", name }),
+        }
+    }
+}
+
+impl<'a> Text<'a> {
+    fn of(schema: &'a Value) -> Self {
+        let strict = strict_schema::is_strict(schema);
+        Self { format: AnswerFormat { r#type: "json_schema", name: "answer", schema, strict } }
     }
 }
 

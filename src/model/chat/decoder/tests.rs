@@ -272,7 +272,160 @@ fn an_error_in_the_stream_ends_the_reply() {
 
 // SPEC S12
 #[test]
-fn rubbish_in_the_stream_is_no_reply() {
+fn an_event_that_cannot_be_read_costs_no_more_than_itself() {
+    for remark in ["keep-alive", "[]", "7", "{\"cut\": \"", "<!-- relay -->"] {
+        let chunks = [&delta(r#"{"content":"I"}"#), remark, &delta(r#"{"content":" am"}"#), "[DONE]"];
+        let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+        assert_eq!(story(&[body.as_bytes()], decoder()), "shown: I am\nagent: I am\n=> Stop\n", "{remark}");
+    }
+}
+
+// SPEC S12
+#[test]
+fn a_call_that_may_have_lost_a_piece_is_not_trusted() {
+    check_chunks(
+        &[&delta(CALL), "{\"choices\": [{\"del", &finish("tool_calls")],
+        expect![[r#"
+            => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"choices\": [{\"del)", retry: Later }
+        "#]],
+    );
+    check_chunks(
+        &[&delta(CALL), "keep-alive", &finish("tool_calls")],
+        expect![[r#"
+        call: c read {}
+        => Stop
+    "#]],
+    );
+}
+
+// SPEC S12
+#[test]
+fn nothing_but_rubbish_a_web_page_and_too_much_rubbish_are_no_reply() {
+    let page = "<html><title>Sign in</title>";
+    let mut many = vec![delta(r#"{"content":"I"}"#)];
+    many.extend(std::iter::repeat_n("rubbish".to_owned(), 20));
+    many.push(finish("stop"));
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    check_chunks(
+        &[page, &delta(r#"{"content":"I"}"#), "[DONE]"],
+        expect![[r#"
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (<html><title>Sign in</title>): check base_url and wire", retry: Later }
+    "#]],
+    );
+    check_chunks(
+        &["rubbish", "more"],
+        expect![[r#"
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (rubbish): check base_url and wire", retry: Later }
+    "#]],
+    );
+    check_chunks(
+        &many,
+        expect![[r#"
+        shown: I
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (rubbish): check base_url and wire", retry: Later }
+    "#]],
+    );
+}
+
+#[test]
+fn half_a_character_does_not_cost_the_reply() {
+    check_chunks(
+        &[
+            &delta(r#"{"content":"so \ud83d"}"#),
+            &delta(
+                r#"{"content":"!","tool_calls":[{"index":0,"id":"c","function":{"name":"read","arguments":"{\"p\":\"\udc00\"}"}}]}"#,
+            ),
+            &finish("stop"),
+        ],
+        expect![[r#"
+            shown: so �!
+            agent: so �!
+            call: c read {"p":"�"}
+            => Stop
+        "#]],
+    );
+}
+
+// SPEC S14
+#[test]
+fn reasoning_in_tags_is_no_answer_wherever_it_is_cut() {
+    let chunks = |pieces: &[&str]| -> String {
+        let chunk = |piece: &&str| format!("data: {}\n\n", delta(&format!("{{\"content\":{piece:?}}}")));
+        pieces.iter().map(chunk).collect::<String>() + "data: [DONE]\n\n"
+    };
+    check(
+        &chunks(&["<thi", "nk>hidden thought</th", "ink>It says A."]),
+        expect![[r#"
+        thought: hidden thought
+        shown: It says A.
+        reasoning: hidden thought
+        agent: It says A.
+        => Stop
+    "#]],
+    );
+    check(
+        &chunks(&["hm\n</think>\n\n", "It says A."]),
+        expect![[r#"
+        shown: hm
+        </think>
+
+        It says A.
+        reasoning: hm
+        agent: It says A.
+        => Stop
+    "#]],
+    );
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.options.think_tags = false;
+    let body = chunks(&["<think>hm</think>", "4"]);
+    assert_eq!(
+        story(&[body.as_bytes()], ChatDecoder::new(Arc::new(endpoint), &[])),
+        "shown: <think>hm</think>4\nagent: <think>hm</think>4\n=> Stop\n"
+    );
+}
+
+// SPEC S6
+#[test]
+fn every_server_has_its_own_word_for_an_end() {
+    let ends: String = [
+        "length",
+        "max_tokens",
+        "MAX_TOKENS",
+        "model_length",
+        "content_filter",
+        "SAFETY",
+        "refusal",
+        "model_context_window_exceeded",
+        "insufficient_system_resource",
+        "eos",
+        "",
+    ]
+    .iter()
+    .map(|reason| {
+        let body =
+            format!("data: {}\n\ndata: {}\n\ndata: [DONE]\n\n", delta(r#"{"content":"I"}"#), finish(reason));
+        let told = story(&[body.as_bytes()], decoder());
+        format!("{reason}: {}\n", told.lines().skip(1).collect::<Vec<_>>().join(" "))
+    })
+    .collect();
+    expect![[r#"
+        length: agent Partial: I => Length
+        max_tokens: agent Partial: I => Length
+        MAX_TOKENS: agent Partial: I => Length
+        model_length: agent Partial: I => Length
+        content_filter: agent Partial: I => ContentFilter
+        SAFETY: agent Partial: I => ContentFilter
+        refusal: agent Refusal: I => Refusal
+        model_context_window_exceeded: agent Partial: I => ContextTooLong
+        insufficient_system_resource: => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
+        eos: agent: I => Stop
+        : agent: I => Stop
+    "#]].assert_eq(&ends);
+}
+
+// SPEC S12
+#[test]
+fn rubbish_alone_is_no_reply() {
     check_chunks(
         &["{rubbish", "[DONE]"],
         expect![[r#"

@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use serde_json::json;
 
 use super::*;
 use crate::{
@@ -6,18 +7,29 @@ use crate::{
     protocol::{AgentMessage, MessageState},
 };
 
-/// The messages, one a line.
-fn check(items: &[Item], expected: Expect) {
-    let request = Request {
+fn request(items: &[Item]) -> Request<'_> {
+    Request {
         instructions: "",
         items,
         tools: &[],
         tool_choice: ToolChoice::Auto,
         answer_schema: None,
         cache_key: "thread",
-    };
-    let body = body(&endpoint(), request, Wishes::of(&[])).expect("items are JSON");
-    let json: Value = serde_json::from_str(&body).expect("a body is JSON");
+    }
+}
+
+fn body_of(endpoint: &Endpoint, request: Request<'_>, wishes: &[Wish]) -> Value {
+    let body = body(endpoint, request, Wishes::of(wishes)).expect("items are JSON");
+    serde_json::from_str(&body).expect("a body is JSON")
+}
+
+/// The messages, one a line.
+fn check(items: &[Item], expected: Expect) {
+    check_at(&endpoint(), items, expected);
+}
+
+fn check_at(endpoint: &Endpoint, items: &[Item], expected: Expect) {
+    let json = body_of(endpoint, request(items), &[]);
     let lines = json["messages"].as_array().expect("a list").iter().map(|message| format!("{message}\n"));
     expected.assert_eq(&lines.collect::<String>());
 }
@@ -166,4 +178,139 @@ fn members_of_a_call_that_only_its_server_knows_go_back() {
         {"content":"A","role":"tool","tool_call_id":"a"}
     "#]],
     );
+}
+
+#[test]
+fn servers_that_refuse_null_get_an_empty_text() {
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.options.null_content = NullContent::EmptyString;
+    check_at(&endpoint, &[call("a", "{}"), output("a")], expect![[r#"
+        {"content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"read"},"id":"a","type":"function"}]}
+        {"content":"A","role":"tool","tool_call_id":"a"}
+    "#]]);
+}
+
+#[test]
+fn servers_that_refuse_two_messages_of_one_role_in_a_row_get_one() {
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.options.strict_alternation = true;
+    check_at(&endpoint, &[user("hi"), user("well?"), agent("4"), agent("5"), user("sure?")], expect![[r#"
+        {"content":"hi\n\nwell?","role":"user"}
+        {"content":"4\n\n5","role":"assistant"}
+        {"content":"sure?","role":"user"}
+    "#]]);
+}
+
+fn tools() -> [ToolSpec; 2] {
+    let tool =
+        |name: &str, parameters| ToolSpec { name: name.to_owned(), description: "d".to_owned(), parameters };
+    let path = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    [tool("read", path), tool("free", json!({"type": "object", "additionalProperties": true}))]
+}
+
+// SPEC L17, L18, L19
+#[test]
+fn what_the_settings_and_the_turn_want_has_its_members() {
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.options.reasoning_effort = Some(Effort::High);
+    endpoint.options.temperature = Some(0.5);
+    endpoint.options.parallel_tool_calls = Some(false);
+    endpoint.options.strict_tools = true;
+    let items = [user("hi")];
+    let tools = tools();
+    let schema = json!({"type": "object"});
+    let request = Request {
+        tools: &tools,
+        tool_choice: ToolChoice::Named("read"),
+        answer_schema: Some(&schema),
+        ..request(&items)
+    };
+    let body = body_of(&endpoint, request, &[Wish::StrictTools]);
+    expect![[r#"
+        {
+          "messages": [
+            {
+              "content": "hi",
+              "role": "user"
+            }
+          ],
+          "model": "some-model",
+          "parallel_tool_calls": false,
+          "reasoning_effort": "high",
+          "response_format": {
+            "json_schema": {
+              "name": "answer",
+              "schema": {
+                "type": "object"
+              },
+              "strict": false
+            },
+            "type": "json_schema"
+          },
+          "stream": true,
+          "temperature": 0.5,
+          "tool_choice": {
+            "function": {
+              "name": "read"
+            },
+            "type": "function"
+          },
+          "tools": [
+            {
+              "function": {
+                "description": "d",
+                "name": "read",
+                "parameters": {
+                  "additionalProperties": false,
+                  "properties": {
+                    "path": {
+                      "type": [
+                        "string",
+                        "null"
+                      ]
+                    }
+                  },
+                  "required": [
+                    "path"
+                  ],
+                  "type": "object"
+                },
+                "strict": true
+              },
+              "type": "function"
+            },
+            {
+              "function": {
+                "description": "d",
+                "name": "free",
+                "parameters": {
+                  "additionalProperties": true,
+                  "type": "object"
+                }
+              },
+              "type": "function"
+            }
+          ]
+        }"#]].assert_eq(&format!("{body:#}"));
+    let body = body_of(&endpoint, Request { tool_choice: ToolChoice::Required, ..request }, &[]);
+    assert_eq!(
+        (&body["tool_choice"], body["tools"][0].pointer("/function/strict")),
+        (&json!("required"), None)
+    );
+    let body = body_of(&endpoint, Request { tools: &[], ..request }, &[]);
+    assert_eq!([body.get("tools"), body.get("tool_choice"), body.get("parallel_tool_calls")], [None; 3]);
+}
+
+#[test]
+fn the_bound_has_the_name_that_the_server_knows() {
+    let bound = |base_url: &str, wishes: &[Wish]| {
+        let mut endpoint = Endpoint::new(base_url, "m").expect("a good base URL");
+        endpoint.options.max_output_tokens = Some(7);
+        let body = body_of(&endpoint, request(&[]), wishes);
+        [body["max_tokens"].as_u64(), body["max_completion_tokens"].as_u64()]
+    };
+    let (openai, other, usual) =
+        ("https://api.openai.com/v1", "http://server.test/v1", [Wish::UsualTokenBound]);
+    assert_eq!([bound(openai, &usual), bound(openai, &[])], [[None, Some(7)], [Some(7), None]]);
+    assert_eq!([bound(other, &usual), bound(other, &[])], [[Some(7), None], [None, Some(7)]]);
 }

@@ -298,39 +298,175 @@ fn unknown_items_are_kept_and_unknown_events_ignored() {
 
 // SPEC S3, S12
 #[test]
-fn a_stream_that_stops_or_turns_to_rubbish_is_no_reply() {
+fn a_stream_that_stops_or_is_nothing_but_rubbish_is_no_reply() {
+    check_events(&[HELLO], expect![[r#"
+        shown: hello
+        => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+    "#]]);
+    check_events(&[HELLO, "[DONE]"], expect![[r#"
+        shown: hello
+        => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+    "#]]);
+    check_events(&["{rubbish"], expect![[r#"
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+    "#]]);
+    check_events(&["{rubbish", COMPLETED], expect![[r#"
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+    "#]]);
+    check_events(&["<html>", HELLO, COMPLETED], expect![[r#"
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (<html>): check base_url and wire", retry: Later }
+    "#]]);
+}
+
+// SPEC S12
+#[test]
+fn an_event_that_cannot_be_read_costs_no_more_than_itself() {
+    check_events(&["7", HELLO, "{rubbish", "keep-alive", COMPLETED], expect![[r#"
+        shown: hello
+        agent +raw: hello
+        => Stop
+    "#]]);
+    // What it was is told again at the end.
+    let completed = r#"{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"hello"}]},{"type":"function_call","call_id":"c","name":"read","arguments":"{}"}]}}"#;
+    check_events(&[HELLO, "{rubbish", completed], expect![[r#"
+        shown: hello
+        agent +raw: hello
+        call +raw: c read {}
+        => Stop
+    "#]]);
+}
+
+const ADDED_CALL: &str = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"","status":"in_progress"}}"#;
+const PIECES: [&str; 2] = [
+    r#"{"type":"response.function_call_arguments.delta","item_id":"f","delta":"{\"p\""}"#,
+    r#"{"type":"response.function_call_arguments.delta","item_id":"f","delta":":1}"}"#,
+];
+
+#[test]
+fn a_call_that_is_never_done_is_taken_from_its_arguments() {
+    let whole = r#"{"type":"response.function_call_arguments.done","item_id":"f","arguments":"{\"p\":1}"}"#;
+    let expected = "call +raw: c read {\"p\":1}\n=> Stop\n";
+    for events in [
+        vec![ADDED_CALL, whole, COMPLETED],
+        vec![ADDED_CALL, PIECES[0], PIECES[1], COMPLETED],
+        vec![ADDED_CALL, PIECES[0], PIECES[1], whole, COMPLETED],
+        vec![
+            r#"{"type":"response.output_item.added","item":{"type":"function_call","call_id":"c","name":"read","arguments":"{\"p\":1}"}}"#,
+            COMPLETED,
+        ],
+        vec![
+            ADDED_CALL,
+            r#"{"type":"response.completed","response":{"output":[{"type":"function_call","id":"other","call_id":"c","name":"read","arguments":"{\"p\":1}"}]}}"#,
+        ],
+    ] {
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        assert_eq!(story(&[body.as_bytes()], decoder()), expected, "{body}");
+    }
+}
+
+// SPEC E12
+#[test]
+fn a_call_of_which_a_piece_is_missing_never_runs() {
+    check_events(&[ADDED_CALL, PIECES[0], COMPLETED], expect![[r#"
+        => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+    "#]]);
+    check_events(&[ADDED_CALL, PIECES[0], "{\"type\":\"resp", PIECES[1], COMPLETED], expect![[r#"
+        => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"type\":\"resp)", retry: Later }
+    "#]]);
     check_events(
-        &[HELLO],
+        &[
+            r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c","name":"read","arguments":"{}","status":"incomplete"}}"#,
+            COMPLETED,
+        ],
+        expect![[r#"
+            => Length
+        "#]],
+    );
+}
+
+#[test]
+fn items_that_the_last_event_leaves_out_shift_no_others() {
+    check_events(
+        &[
+            r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"r","summary":[{"text":"hm"}]}}"#,
+            r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"f","call_id":"c","name":"read"}}"#,
+            r#"{"type":"response.completed","response":{"output":[{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{}"}]}}"#,
+        ],
+        expect![[r#"
+            thought: hm
+            reasoning +raw: hm
+            call +raw: c read {}
+            => Stop
+        "#]],
+    );
+}
+
+// SPEC S7, S10
+#[test]
+fn a_text_that_comes_only_whole_is_shown_and_may_be_a_refusal() {
+    check_events(
+        &[
+            r#"{"type":"response.output_text.done","item_id":"m","text":"hello"}"#,
+            r#"{"type":"response.output_text.done","item_id":"m","text":"hello"}"#,
+            COMPLETED,
+        ],
         expect![[r#"
             shown: hello
-            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+            agent: hello
+            => Stop
         "#]],
     );
     check_events(
-        &[HELLO, "[DONE]"],
+        &[
+            r#"{"type":"response.refusal.delta","item_id":"m","delta":"I must not"}"#,
+            r#"{"type":"response.refusal.done","item_id":"m","refusal":"I must not"}"#,
+            COMPLETED,
+        ],
         expect![[r#"
-            shown: hello
-            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+            shown: I must not
+            agent Refusal: I must not
+            => Refusal
         "#]],
     );
+}
+
+#[test]
+fn half_a_character_does_not_cost_the_reply_and_does_not_go_back() {
     check_events(
-        &["{rubbish"],
+        &[
+            r#"{"type":"response.output_text.delta","item_id":"m","delta":"so \ud83d"}"#,
+            r#"{"type":"response.output_item.done","item":{"type":"message","id":"m","content":[{"type":"output_text","text":"so \ud83d"}]}}"#,
+            r#"{"type":"response.output_item.done","item":{"type":"other","text":"\ud83d"}}"#,
+            COMPLETED,
+        ],
         expect![[r#"
-            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+            shown: so �
+            agent +raw: so �
+            opaque: {"type":"other","text":"\ufffd"}
+            => Stop
         "#]],
     );
-    check_events(
-        &["{rubbish", COMPLETED],
-        expect![[r#"
-            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
-        "#]],
-    );
-    check_events(
-        &["7", COMPLETED],
-        expect![[r#"
-            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (7): check base_url and wire", retry: Later }
-        "#]],
-    );
+}
+
+// SPEC H4
+#[test]
+fn a_reply_that_the_server_keeps_leaves_a_mark() {
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.options.store = true;
+    let endpoint = Arc::new(endpoint);
+    let told = |response: &str| {
+        let body = format!("data: {HELLO}\n\ndata: {response}\n\n");
+        let told = story(&[body.as_bytes()], ResponsesDecoder::new(Arc::clone(&endpoint), &[]));
+        told.lines().skip(1).collect::<Vec<_>>().join("\n")
+    };
+    let completed = told(r#"{"type":"response.completed","response":{"id":"resp_1","output":[]}}"#);
+    let cut = told(r#"{"type":"response.incomplete","response":{"id":"resp_1","output":[]}}"#);
+    expect![[r#"
+        agent +raw: hello
+        opaque: {"type":"askls.stored_response","id":"resp_1","items":1}
+        => Stop
+        agent Partial: hello
+        => Length"#]].assert_eq(&format!("{completed}\n{cut}"));
 }
 
 #[test]

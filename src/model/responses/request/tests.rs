@@ -1,21 +1,28 @@
 use expect_test::{Expect, expect};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
-use crate::model::story::endpoint;
+use crate::model::{options::Effort, story::endpoint};
 
-/// The items of the input, one a line.
-fn check(items: &[Item], expected: Expect) {
-    let request = Request {
+fn request(items: &[Item]) -> Request<'_> {
+    Request {
         instructions: "",
         items,
         tools: &[],
         tool_choice: ToolChoice::Auto,
         answer_schema: None,
         cache_key: "thread",
-    };
-    let body = body(&endpoint(), request, Wishes::of(&[])).expect("items are JSON");
-    let json: Value = serde_json::from_str(&body).expect("a body is JSON");
+    }
+}
+
+fn body_of(endpoint: &Endpoint, request: Request<'_>, wishes: &[Wish]) -> Value {
+    let body = body(endpoint, request, Wishes::of(wishes)).expect("items are JSON");
+    serde_json::from_str(&body).expect("a body is JSON")
+}
+
+/// The items of the input, one a line.
+fn check(items: &[Item], expected: Expect) {
+    let json = body_of(&endpoint(), request(items), &[]);
     let lines = json["input"].as_array().expect("a list").iter().map(|item| format!("{item}\n"));
     expected.assert_eq(&lines.collect::<String>());
 }
@@ -37,7 +44,7 @@ fn reasoning(wire: Wire, json: &str) -> Item {
 }
 
 fn call(raw: Option<Raw>) -> Item {
-    Item::Call(ToolCall { id: "c".to_owned(), name: "read".to_owned(), arguments: "{oops".to_owned(), raw })
+    Item::Call(ToolCall { id: "c".to_owned(), name: "read".to_owned(), arguments: "{}".to_owned(), raw })
 }
 
 fn output() -> Item {
@@ -45,7 +52,7 @@ fn output() -> Item {
 }
 
 const SEALED: &str = r#"{"type":"reasoning","id":"r","encrypted_content":"x","summary":[]}"#;
-const OWN_CALL: &str = r#"{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{oops"}"#;
+const OWN_CALL: &str = r#"{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{}"}"#;
 
 #[test]
 fn a_partial_message_goes_back_as_words_and_an_empty_one_not_at_all() {
@@ -79,7 +86,7 @@ fn items_of_another_wire_are_made_anew_and_its_reasoning_is_left_out() {
         expect![[r#"
             {"content":[{"text":"hi","type":"input_text"}],"role":"user","type":"message"}
             {"content":[{"text":"look","type":"output_text"}],"role":"assistant","type":"message"}
-            {"arguments":"{oops","call_id":"c","name":"read","type":"function_call"}
+            {"arguments":"{}","call_id":"c","name":"read","type":"function_call"}
             {"call_id":"c","output":"no","type":"function_call_output"}
         "#]],
     );
@@ -93,7 +100,7 @@ fn reasoning_goes_back_only_in_front_of_what_it_led_to() {
         expect![[r#"
         {"content":[{"text":"hi","type":"input_text"}],"role":"user","type":"message"}
         {"encrypted_content":"x","id":"r","summary":[],"type":"reasoning"}
-        {"arguments":"{oops","call_id":"c","id":"f","name":"read","type":"function_call"}
+        {"arguments":"{}","call_id":"c","id":"f","name":"read","type":"function_call"}
         {"call_id":"c","output":"no","type":"function_call_output"}
     "#]],
     );
@@ -108,7 +115,7 @@ fn reasoning_goes_back_only_in_front_of_what_it_led_to() {
         &[user("hi"), reasoning(Wire::Responses, SEALED), call(None), output()],
         expect![[r#"
         {"content":[{"text":"hi","type":"input_text"}],"role":"user","type":"message"}
-        {"arguments":"{oops","call_id":"c","name":"read","type":"function_call"}
+        {"arguments":"{}","call_id":"c","name":"read","type":"function_call"}
         {"call_id":"c","output":"no","type":"function_call_output"}
     "#]],
     );
@@ -122,7 +129,7 @@ fn reasoning_that_the_server_cannot_open_is_left_out() {
         &[user("hi"), reasoning(Wire::Responses, bare), own(), output()],
         expect![[r#"
         {"content":[{"text":"hi","type":"input_text"}],"role":"user","type":"message"}
-        {"arguments":"{oops","call_id":"c","id":"f","name":"read","type":"function_call"}
+        {"arguments":"{}","call_id":"c","id":"f","name":"read","type":"function_call"}
         {"call_id":"c","output":"no","type":"function_call_output"}
     "#]],
     );
@@ -132,8 +139,158 @@ fn reasoning_that_the_server_cannot_open_is_left_out() {
         expect![[r#"
         {"content":[{"text":"hi","type":"input_text"}],"role":"user","type":"message"}
         {"content":[{"text":"hm","type":"reasoning_text"}],"type":"reasoning"}
-        {"arguments":"{oops","call_id":"c","id":"f","name":"read","type":"function_call"}
+        {"arguments":"{}","call_id":"c","id":"f","name":"read","type":"function_call"}
         {"call_id":"c","output":"no","type":"function_call_output"}
     "#]],
     );
+}
+
+fn call_with(arguments: &str, raw: Option<Raw>) -> Item {
+    let (id, name) = ("c".to_owned(), "read".to_owned());
+    Item::Call(ToolCall { id, name, arguments: arguments.to_owned(), raw })
+}
+
+// SPEC E3
+#[test]
+fn broken_arguments_go_back_unchanged_where_they_are_not_read_and_as_an_object_elsewhere() {
+    let json =
+        r#"{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{oops","phase":"x"}"#;
+    let items = [call_with("{oops", raw(Wire::Responses, json)), output()];
+    check(&items, expect![[r#"
+        {"arguments":"{\"unreadable_arguments\":\"{oops\"}","call_id":"c","id":"f","name":"read","phase":"x","type":"function_call"}
+        {"call_id":"c","output":"no","type":"function_call_output"}
+    "#]]);
+    let openai = Endpoint::new("https://api.openai.com/v1", "gpt-5").expect("a good base URL");
+    let body = body_of(&openai, request(&items), &[]);
+    assert_eq!(body["input"][0], serde_json::from_str::<Value>(json).expect("JSON"));
+    check(&[call_with("", None), call_with(r#""{\"p\":1}""#, None), call_with("[1]", None)], expect![[r#"
+        {"arguments":"{}","call_id":"c","name":"read","type":"function_call"}
+        {"arguments":"{\"p\":1}","call_id":"c","name":"read","type":"function_call"}
+        {"arguments":"{\"unreadable_arguments\":\"[1]\"}","call_id":"c","name":"read","type":"function_call"}
+    "#]]);
+}
+
+fn tools() -> [ToolSpec; 2] {
+    let tool =
+        |name: &str, parameters| ToolSpec { name: name.to_owned(), description: "d".to_owned(), parameters };
+    let path = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    [tool("read", path), tool("free", json!({"type": "object", "additionalProperties": true}))]
+}
+
+// SPEC L17, L18, L19
+#[test]
+fn what_the_settings_and_the_turn_want_has_its_members() {
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.options.reasoning_effort = Some(Effort::High);
+    endpoint.options.temperature = Some(0.5);
+    endpoint.options.parallel_tool_calls = Some(false);
+    endpoint.options.strict_tools = true;
+    let items = [user("hi")];
+    let tools = tools();
+    let schema = json!({"type": "object"});
+    let request = Request {
+        tools: &tools,
+        tool_choice: ToolChoice::Named("read"),
+        answer_schema: Some(&schema),
+        ..request(&items)
+    };
+    let body = body_of(&endpoint, request, &[Wish::StrictTools]);
+    expect![[r#"
+        {
+          "input": [
+            {
+              "content": [
+                {
+                  "text": "hi",
+                  "type": "input_text"
+                }
+              ],
+              "role": "user",
+              "type": "message"
+            }
+          ],
+          "model": "some-model",
+          "parallel_tool_calls": false,
+          "reasoning": {
+            "effort": "high"
+          },
+          "store": false,
+          "stream": true,
+          "temperature": 0.5,
+          "text": {
+            "format": {
+              "name": "answer",
+              "schema": {
+                "type": "object"
+              },
+              "strict": false,
+              "type": "json_schema"
+            }
+          },
+          "tool_choice": {
+            "name": "read",
+            "type": "function"
+          },
+          "tools": [
+            {
+              "description": "d",
+              "name": "read",
+              "parameters": {
+                "additionalProperties": false,
+                "properties": {
+                  "path": {
+                    "type": [
+                      "string",
+                      "null"
+                    ]
+                  }
+                },
+                "required": [
+                  "path"
+                ],
+                "type": "object"
+              },
+              "strict": true,
+              "type": "function"
+            },
+            {
+              "description": "d",
+              "name": "free",
+              "parameters": {
+                "additionalProperties": true,
+                "type": "object"
+              },
+              "strict": false,
+              "type": "function"
+            }
+          ]
+        }"#]].assert_eq(&format!("{body:#}"));
+    let body = body_of(&endpoint, Request { tool_choice: ToolChoice::Required, ..request }, &[]);
+    assert_eq!((&body["tool_choice"], &body["tools"][0]["strict"]), (&json!("required"), &json!(false)));
+    let body = body_of(&endpoint, Request { tools: &[], ..request }, &[]);
+    assert_eq!([body.get("tools"), body.get("tool_choice"), body.get("parallel_tool_calls")], [None; 3]);
+}
+
+// SPEC H4
+#[test]
+fn what_the_server_has_stored_is_not_sent_again() {
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.options.store = true;
+    let own = call(raw(Wire::Responses, OWN_CALL));
+    let told = |items: &[Item], wishes: &[Wish]| {
+        let body = body_of(&endpoint, request(items), wishes);
+        let kinds = body["input"].as_array().expect("a list").iter().map(|item| item["type"].to_string());
+        format!("{} {}", body["previous_response_id"], kinds.collect::<Vec<_>>().join(" "))
+    };
+    let mark = stored::mark("resp_1", 2).expect("a mark");
+    let thread = [user("hi"), own, mark.clone(), output()];
+    let whole = r#"null "message" "function_call" "function_call_output""#;
+    assert_eq!(told(&thread, &[Wish::StoredReplies]), r#""resp_1" "function_call_output""#);
+    // The server no longer has it.
+    assert_eq!(told(&thread, &[]), whole);
+    // The history was shortened since.
+    let shortened = [user("hi"), user("more"), call(raw(Wire::Responses, OWN_CALL)), mark.clone(), output()];
+    assert!(told(&shortened, &[Wish::StoredReplies]).starts_with("null"));
+    // The call goes by another id in this thread than on the server.
+    assert_eq!(told(&[user("hi"), call(None), mark, output()], &[Wish::StoredReplies]), whole);
 }

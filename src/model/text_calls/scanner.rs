@@ -1,0 +1,313 @@
+//! Reads a message character by character, so that it does not matter how it was cut, and holds back what may be the
+//! beginning of a call until it is one or is not.
+
+use super::shapes::{Offered, TextCall};
+
+/// Bytes that may be held back before a call has named its tool: those of the first members, which name it.
+const MAX_UNNAMED: usize = 512;
+
+/// Bytes that may be held back for one call: a whole file as an argument fits.
+const MAX_HELD: usize = 1024 * 1024;
+
+/// Characters of the word behind a fence.
+const MAX_LANGUAGE: usize = 16;
+
+/// Languages of fences that hold calls.
+const LANGUAGES: [&str; 6] = ["", "json", "tool_call", "tool_calls", "tool", "function"];
+
+const FENCE: &str = "```";
+const TAG: &str = "<tool_call>";
+const NAMED: &str = "<function=";
+const LIST: &str = "[TOOL_CALLS]";
+
+/// What a call may begin with, besides the JSON itself.
+const OPENERS: [&str; 4] = [FENCE, TAG, NAMED, LIST];
+
+#[derive(Default)]
+pub(super) struct Scanner {
+    state: State,
+    /// What is held back; it begins with what may be the first call.
+    held: String,
+    /// Where in `held` the call begins that is being read, and where its JSON does.
+    call_from: usize,
+    json_from: usize,
+    /// The whole calls in `held`.
+    calls: Vec<TextCall>,
+    /// What stood before `held`, as far as it matters.
+    before: Before,
+}
+
+#[derive(Default)]
+struct Before {
+    /// The first characters of its last line, blanks left out.
+    line: String,
+    /// Its last line is inside a fence.
+    is_fenced: bool,
+    /// It is more than blanks.
+    has_words: bool,
+}
+
+#[derive(Default)]
+enum State {
+    /// Nothing is held back.
+    #[default]
+    Words,
+    /// What is held back is a part of an opener.
+    Opening,
+    /// Behind a fence's opener, on its line.
+    Language,
+    /// Inside `<function=`, where the tool is named.
+    Name,
+    /// In front of the JSON of a call.
+    Open(Call),
+    Json(Call, Json),
+    /// Behind the JSON; so much of its closer has come.
+    Closing(Call, String),
+    /// Behind a whole call.
+    Closed,
+}
+
+/// How a call is written.
+#[derive(Clone, Default)]
+struct Call {
+    closer: Option<&'static str>,
+    /// The tool, where it is named outside of the JSON.
+    name: Option<String>,
+}
+
+/// How deep in JSON we are.
+#[derive(Default)]
+struct Json {
+    depth: usize,
+    in_string: bool,
+    after_backslash: bool,
+}
+
+/// Whether a character fits where it came.
+enum Verdict {
+    Fits(State),
+    /// What is held back is no call.
+    Misfit,
+}
+
+impl Scanner {
+    /// Takes the next piece and gives what can no longer be a part of a call.
+    pub(super) fn push(&mut self, text: &str, offered: &Offered) -> String {
+        let mut words = String::new();
+        for character in text.chars() {
+            self.take(character, offered, &mut words);
+        }
+        words
+    }
+
+    pub(super) fn held(&self) -> &str {
+        &self.held
+    }
+
+    pub(super) fn into_held(self) -> String {
+        self.held
+    }
+
+    /// The calls with which the message ends. A model that stops behind the JSON leaves its closer out.
+    pub(super) fn into_calls(self) -> Vec<TextCall> {
+        match self.state {
+            State::Closing(..) | State::Closed => self.calls,
+            _ => Vec::new(),
+        }
+    }
+
+    fn take(&mut self, character: char, offered: &Offered, words: &mut String) {
+        if matches!(self.state, State::Words) && !self.before.may_begin_call(character) {
+            self.before.take(character);
+            words.push(character);
+            return;
+        }
+        if matches!(self.state, State::Words) {
+            self.state = State::Opening;
+            self.call_from = 0;
+        }
+        self.held.push(character);
+        match self.judge(character, offered) {
+            Verdict::Fits(state) => self.state = state,
+            Verdict::Misfit => {
+                // The last character may itself begin a call.
+                self.held.pop();
+                self.release(words);
+                if self.before.may_begin_call(character) {
+                    self.take(character, offered, words);
+                } else {
+                    self.before.take(character);
+                    words.push(character);
+                }
+            }
+        }
+    }
+
+    /// What is held back are words.
+    fn release(&mut self, words: &mut String) {
+        for character in self.held.chars() {
+            self.before.take(character);
+        }
+        words.push_str(&self.held);
+        self.held.clear();
+        self.calls.clear();
+        self.state = State::Words;
+    }
+
+    /// What the last character of `held` makes of it.
+    fn judge(&mut self, character: char, offered: &Offered) -> Verdict {
+        let call = self.held.get(self.call_from..).unwrap_or_default();
+        let passes = call.len() >= MAX_UNNAMED && call.len() - character.len_utf8() < MAX_UNNAMED;
+        let is_unnamed = passes && !call.starts_with(NAMED) && !offered.is_named_in(call);
+        if self.held.len() > MAX_HELD || is_unnamed {
+            return Verdict::Misfit;
+        }
+        let is_blank = character.is_whitespace();
+        match std::mem::take(&mut self.state) {
+            State::Opening => self.opening(offered),
+            State::Language => {
+                let language = call.get(FENCE.len()..).unwrap_or_default().trim();
+                match character {
+                    '\n' if LANGUAGES.contains(&language) => {
+                        Verdict::Fits(State::Open(Call::closed_by(FENCE)))
+                    }
+                    '\n' => Verdict::Misfit,
+                    _ if language.len() > MAX_LANGUAGE => Verdict::Misfit,
+                    _ => Verdict::Fits(State::Language),
+                }
+            }
+            State::Name if character == '>' => {
+                let name = call.get(NAMED.len()..call.len() - 1).unwrap_or_default().trim();
+                if !offered.has(name) {
+                    return Verdict::Misfit;
+                }
+                let name = Some(name.to_owned());
+                Verdict::Fits(State::Open(Call { name, ..Call::closed_by("</function>") }))
+            }
+            State::Name => Verdict::Fits(State::Name),
+            State::Open(call) if is_blank => Verdict::Fits(State::Open(call)),
+            State::Open(call) => self.begin_json(call, offered),
+            State::Json(call, mut json) => {
+                let is_whole = json.take(character);
+                self.json(call, json, is_whole, offered)
+            }
+            State::Closing(call, closer) if is_blank => Verdict::Fits(State::Closing(call, closer)),
+            // Several in one fence or tag.
+            State::Closing(call, closer) if closer.is_empty() && matches!(character, '{' | '[') => {
+                self.begin_json(call, offered)
+            }
+            State::Closing(call, mut closer) => {
+                closer.push(character);
+                match call.closer {
+                    Some(whole) if whole == closer => Verdict::Fits(State::Closed),
+                    Some(whole) if whole.starts_with(&closer) => Verdict::Fits(State::Closing(call, closer)),
+                    _ => Verdict::Misfit,
+                }
+            }
+            State::Closed if is_blank => Verdict::Fits(State::Closed),
+            State::Closed => {
+                self.call_from = self.held.len() - character.len_utf8();
+                self.opening(offered)
+            }
+            State::Words => Verdict::Misfit,
+        }
+    }
+
+    fn opening(&mut self, offered: &Offered) -> Verdict {
+        let begun = self.held.get(self.call_from..).unwrap_or_default();
+        let state = match begun {
+            FENCE => State::Language,
+            TAG => State::Open(Call::closed_by("</tool_call>")),
+            NAMED => State::Name,
+            LIST => State::Open(Call::default()),
+            _ if OPENERS.iter().any(|opener| opener.starts_with(begun)) => State::Opening,
+            // The JSON alone is a call where it is all of the message.
+            _ if begun.starts_with(['{', '[']) && self.call_from == 0 && !self.before.has_words => {
+                return self.bare_json(offered);
+            }
+            _ => return Verdict::Misfit,
+        };
+        Verdict::Fits(state)
+    }
+
+    /// Reads what is held back as JSON from its beginning.
+    fn bare_json(&mut self, offered: &Offered) -> Verdict {
+        self.json_from = 0;
+        let mut json = Json::default();
+        let is_whole = self.held.chars().fold(false, |_, character| json.take(character));
+        self.json(Call::default(), json, is_whole, offered)
+    }
+
+    fn begin_json(&mut self, call: Call, offered: &Offered) -> Verdict {
+        self.json_from = self.held.len() - 1;
+        match self.held.get(self.json_from..) {
+            Some(begun @ ("{" | "[")) => {
+                let mut json = Json::default();
+                let is_whole = begun.chars().fold(false, |_, character| json.take(character));
+                self.json(call, json, is_whole, offered)
+            }
+            _ => Verdict::Misfit,
+        }
+    }
+
+    fn json(&mut self, call: Call, json: Json, is_whole: bool, offered: &Offered) -> Verdict {
+        if !is_whole {
+            return Verdict::Fits(State::Json(call, json));
+        }
+        let text = self.held.get(self.json_from..).unwrap_or_default();
+        let calls = offered.calls(text, call.name.as_deref());
+        if calls.is_empty() {
+            return Verdict::Misfit;
+        }
+        self.calls.extend(calls);
+        Verdict::Fits(State::Closing(call, String::new()))
+    }
+}
+
+impl Call {
+    fn closed_by(closer: &'static str) -> Self {
+        Self { closer: Some(closer), name: None }
+    }
+}
+
+impl Before {
+    fn take(&mut self, character: char) {
+        let is_blank = character.is_whitespace();
+        self.has_words |= !is_blank;
+        if character == '\n' {
+            self.line.clear();
+        } else if self.line.len() < FENCE.len() && !(is_blank && self.line.is_empty()) {
+            self.line.push(character);
+            self.is_fenced ^= self.line == FENCE;
+        }
+    }
+
+    /// Whether a call may begin with this character: a fence only where a line begins, and nothing inside a fence.
+    fn may_begin_call(&self, character: char) -> bool {
+        !self.is_fenced
+            && match character {
+                '`' => self.line.is_empty(),
+                '<' | '[' => true,
+                '{' => !self.has_words,
+                _ => false,
+            }
+    }
+}
+
+impl Json {
+    /// Whether the JSON is whole with this character.
+    fn take(&mut self, character: char) -> bool {
+        match character {
+            _ if self.after_backslash => self.after_backslash = false,
+            '\\' if self.in_string => self.after_backslash = true,
+            '"' => self.in_string = !self.in_string,
+            '{' | '[' if !self.in_string => self.depth += 1,
+            '}' | ']' if !self.in_string => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
+            _ => {}
+        }
+        false
+    }
+}

@@ -1,0 +1,237 @@
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::model::{ModelEvent, ToolSpec};
+
+fn offered() -> Offered {
+    let tool = |name: &str, required: &[&str]| ToolSpec {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object", "properties": {"path": {}}, "required": required}),
+    };
+    Offered::of(&[tool("read", &["path"]), tool("list", &[])])
+}
+
+/// What is shown of a message that comes in these pieces, and its items.
+fn read_as<'a>(pieces: impl IntoIterator<Item = &'a str>, state: MessageState) -> String {
+    let mut search =
+        Search { offered: offered(), shown: Scanner::default(), ids: CallIds::of(&[]), step: 0, found: 0 };
+    let mut text = String::new();
+    let mut events = Vec::new();
+    for piece in pieces {
+        text.push_str(piece);
+        events.push(ModelEvent::TextDelta(piece.to_owned()));
+    }
+    events.push(ModelEvent::Item(Item::Agent(AgentMessage { text, state, raw: None })));
+    let mut out = Vec::new();
+    search.pass_on(events, &mut out);
+    let mut shown = String::new();
+    let mut items = Vec::new();
+    for event in out {
+        match event {
+            ModelEvent::TextDelta(text) => shown.push_str(&text),
+            ModelEvent::Item(Item::Agent(message)) => items.push(format!("agent {:?}", message.text)),
+            ModelEvent::Item(Item::Call(call)) => items.push(format!("{} {}", call.name, call.arguments)),
+            _ => {}
+        }
+    }
+    format!("shown {shown:?}\n  {}\n", items.join("\n  "))
+}
+
+fn read<'a>(pieces: impl IntoIterator<Item = &'a str>) -> String {
+    read_as(pieces, MessageState::Whole)
+}
+
+fn check(texts: &[&str], expected: Expect) {
+    expected.assert_eq(&texts.iter().map(|text| read([*text])).collect::<String>());
+}
+
+const CALL: &str = r#"{"name": "read", "arguments": {"path": "a"}}"#;
+
+#[test]
+fn a_whole_call_at_the_end_is_a_call_however_it_is_written() {
+    check(
+        &[
+            CALL,
+            &format!("```json\n{CALL}\n```"),
+            &format!("I look.\n\n```\n{CALL}\n```\n"),
+            &format!("<tool_call>\n{CALL}\n</tool_call>"),
+            &format!("I look. <tool_call>{CALL}"),
+            &format!("[TOOL_CALLS][{CALL}]"),
+            r#"<function=read>{"path": "a"}</function>"#,
+            r#"{"tool": "read", "parameters": {"path": "a"}}"#,
+            r#"{"type": "function", "function": {"name": "read", "arguments": "{\"path\": \"a\"}"}}"#,
+            r#"{"name": "list"}"#,
+        ],
+        expect![[r#"
+            shown ""
+              read {"path":"a"}
+            shown ""
+              read {"path":"a"}
+            shown "I look.\n\n"
+              agent "I look."
+              read {"path":"a"}
+            shown ""
+              read {"path":"a"}
+            shown "I look. "
+              agent "I look."
+              read {"path":"a"}
+            shown ""
+              read {"path":"a"}
+            shown ""
+              read {"path":"a"}
+            shown ""
+              read {"path":"a"}
+            shown ""
+              read {"path":"a"}
+            shown ""
+              list {}
+        "#]],
+    );
+}
+
+#[test]
+fn several_calls_keep_their_order() {
+    let list = r#"{"name": "list", "arguments": {}}"#;
+    check(
+        &[
+            &format!("[{CALL}, {list}]"),
+            &format!("<tool_call>\n{CALL}\n</tool_call>\n<tool_call>\n{list}\n</tool_call>"),
+            &format!("```json\n{CALL}\n{list}\n```"),
+            &format!("{{\"tool_calls\": [{CALL}, {list}]}}"),
+        ],
+        expect![[r#"
+            shown ""
+              read {"path":"a"}
+              list {}
+            shown ""
+              read {"path":"a"}
+              list {}
+            shown ""
+              read {"path":"a"}
+              list {}
+            shown ""
+              read {"path":"a"}
+              list {}
+        "#]],
+    );
+}
+
+#[test]
+fn anything_less_stays_text() {
+    check(
+        &[
+            &format!("Such a call is {CALL}"),
+            &format!("```json\n{CALL}\n```\nis how one reads a file."),
+            &format!("```python\nprint()\n```\n```\n{CALL}\n``` or so"),
+            &format!("```markdown\n<tool_call>{CALL}</tool_call>\n```"),
+            &format!("`<tool_call>{CALL}</tool_call>`"),
+            r#"{"name": "write", "arguments": {"path": "a"}}"#,
+            r#"{"name": "read", "arguments": {}}"#,
+            r#"{"name": "read", "arguments": {"path": "a"}, "version": 1}"#,
+            r#"{"name": "read", "arguments": ["a"]}"#,
+            r#"{"name": "read", "arguments": {"path": "a"}"#,
+            r#"[{"name": "read", "arguments": {"path": "a"}}, 7]"#,
+            "<function=write>{}</function>",
+            "<tool_call>soon</tool_call>",
+            "[link](a) and <b>{}</b>",
+            "",
+        ],
+        expect![[r#"
+            shown "Such a call is {\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}"
+              agent "Such a call is {\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}"
+            shown "```json\n{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}\n```\nis how one reads a file."
+              agent "```json\n{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}\n```\nis how one reads a file."
+            shown "```python\nprint()\n```\n```\n{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}\n``` or so"
+              agent "```python\nprint()\n```\n```\n{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}\n``` or so"
+            shown "```markdown\n<tool_call>{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}</tool_call>\n```"
+              agent "```markdown\n<tool_call>{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}</tool_call>\n```"
+            shown "`<tool_call>{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}</tool_call>`"
+              agent "`<tool_call>{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}</tool_call>`"
+            shown "{\"name\": \"write\", \"arguments\": {\"path\": \"a\"}}"
+              agent "{\"name\": \"write\", \"arguments\": {\"path\": \"a\"}}"
+            shown "{\"name\": \"read\", \"arguments\": {}}"
+              agent "{\"name\": \"read\", \"arguments\": {}}"
+            shown "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}, \"version\": 1}"
+              agent "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}, \"version\": 1}"
+            shown "{\"name\": \"read\", \"arguments\": [\"a\"]}"
+              agent "{\"name\": \"read\", \"arguments\": [\"a\"]}"
+            shown "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}"
+              agent "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}"
+            shown "[{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}, 7]"
+              agent "[{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}, 7]"
+            shown "<function=write>{}</function>"
+              agent "<function=write>{}</function>"
+            shown "<tool_call>soon</tool_call>"
+              agent "<tool_call>soon</tool_call>"
+            shown "[link](a) and <b>{}</b>"
+              agent "[link](a) and <b>{}</b>"
+            shown ""
+              agent ""
+        "#]],
+    );
+}
+
+#[test]
+fn a_message_that_was_cut_or_declines_calls_nothing() {
+    for state in [MessageState::Partial, MessageState::Refusal] {
+        assert_eq!(read_as([CALL], state), format!("shown {CALL:?}\n  agent {CALL:?}\n"));
+    }
+}
+
+#[test]
+fn text_is_held_back_only_while_it_may_be_a_call() {
+    let offered = offered();
+    let mut scanner = Scanner::default();
+    let mut push = |text: &str| scanner.push(text, &offered);
+    assert_eq!(push("The list [1] is <b>"), "The list [1] is <b>");
+    assert_eq!(push("\n```rust\n"), "\n```rust\n");
+    assert_eq!(push("{ [ <tool_call>\n```\n"), "{ [ <tool_call>\n```\n");
+    assert_eq!(push("```json\n{\"name\": \"a"), "");
+    assert_eq!(push(" b\"}"), "```json\n{\"name\": \"a b\"}");
+}
+
+#[test]
+fn json_that_names_no_tool_is_soon_shown_and_no_call_is_endless() {
+    let offered = offered();
+    let mut scanner = Scanner::default();
+    let long = format!("{{\"key\": \"{}", "ä".repeat(600));
+    assert_eq!(scanner.push(&long, &offered), long);
+    let mut scanner = Scanner::default();
+    let endless = format!("{{\"name\": \"read\", \"arguments\": {{\"path\": \"{}", "x".repeat(2 << 20));
+    assert_eq!(scanner.push(&endless, &offered), endless);
+    assert!(scanner.into_calls().is_empty());
+}
+
+proptest! {
+    #[test]
+    fn any_cut_gives_the_same(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "```", "json", "\n", "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "<function=read>", "</function>",
+                r#"{"name": "read", "arguments": {"path": "ä"}}"#, r#"{"path": "}"}"#, r#"{"name": "list"}"#, "{", "[", "]", "ä", " ",
+            ]),
+            0..8,
+        ),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let whole = parts.concat();
+        let boundaries: Vec<_> = whole.char_indices().map(|(position, _)| position).collect();
+        let mut places: Vec<_> = match boundaries.as_slice() {
+            [] => Vec::new(),
+            boundaries => cuts.iter().map(|cut| *cut.get(boundaries)).collect(),
+        };
+        places.extend([0, whole.len()]);
+        places.sort_unstable();
+        let pieces = places.windows(2).map(|pair| &whole[pair[0]..pair[1]]);
+        let told = read(pieces);
+        prop_assert_eq!(&told, &read([whole.as_str()]));
+        // Without a call, every word is shown.
+        if told.contains("agent") && told.lines().count() == 2 {
+            let shown = format!("shown {whole:?}");
+            prop_assert_eq!(told.lines().next(), Some(shown.as_str()));
+        }
+    }
+}
