@@ -219,7 +219,9 @@ fn client(connect_timeout: Duration, way: Way) -> Result<Client, ModelError> {
     }
     let builder = || {
         let builder = match way {
-            Way::Direct => Client::builder().no_proxy(),
+            // Nothing is kept for the next request: to connect costs nothing here, and llama.cpp ends a connection
+            // after each streamed reply without a word, so that a request which follows at once would be lost.
+            Way::Direct => Client::builder().no_proxy().pool_max_idle_per_host(0),
             Way::Proxies => Client::builder(),
         };
         builder

@@ -26,5 +26,7 @@ pip_install() {
   python3 -m pip --version >/dev/null 2>&1 || apt_install python3 python3-pip
   say "$2 (pip, into $1)"
   python3 -m pip install --quiet --no-deps --only-binary :all: --no-compile --root-user-action ignore \
-    --upgrade --target "$1" "$2" >&2
+    --upgrade --target "$1" "$2" >&2 && return
+  say "$2 did not come: can the package registry that pip is configured for be reached?"
+  return 1
 }

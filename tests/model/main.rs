@@ -7,6 +7,8 @@ mod support {
     pub(crate) mod model;
 }
 
+mod llama;
+
 use std::{fmt::Write, time::Duration};
 
 use askls::{

@@ -1,3 +1,13 @@
+use std::{
+    net::Ipv4Addr,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+
 use super::*;
 
 fn urls(base_url: &str, path: &str) -> String {
@@ -84,4 +94,34 @@ fn a_server_on_this_machine_is_reached_without_a_proxy() {
     for elsewhere in ["http://128.0.0.1/v1", "http://127.0.0.1.example/v1", "http://localhost.example/v1"] {
         assert_eq!(way(elsewhere), Way::Proxies, "{elsewhere}");
     }
+}
+
+/// Answers every request of a connection, for as long as there are any.
+async fn answer_all(mut connection: TcpStream) {
+    let mut request = [0; 4096];
+    while connection.read(&mut request).await.is_ok_and(|length| length > 0) {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+        connection.write_all(answer).await.expect("the client reads");
+    }
+}
+
+#[tokio::test]
+async fn each_request_to_a_server_on_this_machine_has_its_own_connection() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+    let base_url = format!("http://{}/v1", listener.local_addr().expect("a listener has an address"));
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    let server = tokio::spawn(async move {
+        while let Ok((connection, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            tokio::spawn(answer_all(connection));
+        }
+    });
+    let endpoint = Arc::new(Endpoint::new(&base_url, "model").expect("a good URL"));
+    for _ in 0..2 {
+        let answer = post(&endpoint, "chat/completions", "{}".to_owned()).await.expect("an answer");
+        assert!(matches!(answer, Answer::Whole(body) if body == "{}"));
+    }
+    server.abort();
+    assert_eq!(connections.load(Ordering::Relaxed), 2);
 }

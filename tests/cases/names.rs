@@ -1,0 +1,287 @@
+//! The one table from the neutral names of the cases to those of askls: tools, arguments, settings, error kinds.
+
+use std::path::Path;
+
+use askls::{
+    config::schema::Key,
+    protocol::{Fault, Limit, StopReason},
+};
+use serde_json::{Map, Value, json};
+
+/// `(neutral, of askls)`.
+type Pair = (&'static str, &'static str);
+
+/// `(neutral tool, tool of askls, its arguments)`.
+pub(crate) const TOOLS: &[(&str, &str, &[Pair])] = &[
+    ("read_file", "read_file", &[]),
+    ("list_dir", "list_files", &[]),
+    ("write_file", "write_file", &[("content", "text")]),
+    ("edit_file", "edit_file", &[("old_text", "find"), ("new_text", "replace"), ("replace_all", "all")]),
+    ("move_file", "move_file", &[]),
+    ("delete_file", "delete_file", &[]),
+    ("search_text", "search", &[]),
+    ("run_command", "run_command", &[("timeout_ms", "timeout")]),
+];
+
+pub(crate) const MODEL: &str = "test-model";
+
+/// Where a case says nothing of a key.
+pub(crate) const KEY: &str = "sk-test-0123456789abcdef";
+
+pub(crate) fn tool_of_askls(neutral: &str) -> Option<&'static str> {
+    TOOLS.iter().find(|(name, ..)| *name == neutral).map(|(_, own, _)| *own)
+}
+
+pub(crate) fn neutral_tool(own: &str) -> Option<&'static str> {
+    TOOLS.iter().find(|(_, name, _)| *name == own).map(|(neutral, ..)| *neutral)
+}
+
+/// Arguments under the names of askls. What is no object stays as it is.
+pub(crate) fn arguments_of_askls(neutral_tool: &str, arguments: &Value) -> Value {
+    rename(
+        neutral_tool,
+        arguments,
+        |(neutral, own)| (*neutral, *own),
+        |milliseconds| {
+            // Whole seconds, and at least one: no command of a case takes that long for another reason.
+            json!(milliseconds.div_ceil(1000).max(1))
+        },
+    )
+}
+
+pub(crate) fn neutral_arguments(neutral_tool: &str, arguments: &Value) -> Value {
+    rename(neutral_tool, arguments, |(neutral, own)| (*own, *neutral), |seconds| json!(seconds * 1000))
+}
+
+fn rename<'a>(
+    tool: &str,
+    arguments: &Value,
+    direction: impl Fn(&'a (&'a str, &'a str)) -> (&'a str, &'a str),
+    time: impl Fn(u64) -> Value,
+) -> Value {
+    let Value::Object(members) = arguments else { return arguments.clone() };
+    let table = TOOLS.iter().find(|(name, ..)| *name == tool).map_or(&[][..], |(_, _, table)| *table);
+    let mut out = Map::new();
+    for (name, value) in members {
+        let entry = table.iter().map(&direction).find(|(from, _)| from == name);
+        let is_time =
+            entry.is_some_and(|(from, to)| from.starts_with("timeout") && to.starts_with("timeout"));
+        let value = match value.as_u64() {
+            Some(number) if is_time => time(number),
+            _ => value.clone(),
+        };
+        out.insert(entry.map_or(name.as_str(), |(_, to)| to).to_owned(), value);
+    }
+    Value::Object(out)
+}
+
+/// The wire of a neutral provider.
+pub(crate) fn wire(provider: &str) -> Option<&'static str> {
+    match provider {
+        "openai_chat" => Some("chat"),
+        "openai_responses" => Some("responses"),
+        "anthropic" => Some("messages"),
+        _ => None,
+    }
+}
+
+/// What a run is configured with, in the words of askls.
+#[derive(Default)]
+pub(crate) struct Configured {
+    /// As in the user's settings file.
+    pub settings: Map<String, Value>,
+    pub environment: Vec<(String, String)>,
+    pub is_read_only: bool,
+    /// Every question is answered with no.
+    pub denies: bool,
+    /// Neutral keys that askls has no word for: the run goes with the default.
+    pub approximate: Vec<String>,
+}
+
+/// From `given` of a run whose provider is at `base_url`.
+///
+/// # Errors
+/// When the provider is not known.
+pub(crate) fn configured(given: &Value, base_url: &str) -> Result<Configured, String> {
+    let provider = given["provider"].as_str().unwrap_or("openai_chat");
+    let wire = wire(provider).ok_or_else(|| format!("the provider {provider} is not known"))?;
+    let mut out = Configured::default();
+    out.set("wire", json!(wire));
+    out.set("model", json!(MODEL));
+    out.set("base_url", json!(base_url));
+    // What a case wants changed is to be changed: the editor of the cases accepts edits by itself.
+    out.set("edits", json!("apply"));
+    out.set("approvals", json!("edits"));
+    let mut names_a_key = false;
+    for (name, value) in given["config"].as_object().into_iter().flatten() {
+        names_a_key |= matches!(name.as_str(), "api_key" | "api_key_env" | "require_key");
+        out.take(name, value);
+    }
+    for (name, value) in given["env"].as_object().into_iter().flatten() {
+        names_a_key |= name.contains("KEY");
+        if let Some(text) = value.as_str() {
+            out.environment.push((name.clone(), text.to_owned()));
+        }
+    }
+    if !names_a_key {
+        out.environment.push(("ASKLS_API_KEY".to_owned(), KEY.to_owned()));
+    }
+    Ok(out)
+}
+
+impl Configured {
+    fn set(&mut self, name: &str, value: Value) {
+        if Key::named(name).is_none() {
+            self.approximate.push(format!("askls has no setting {name} yet"));
+        }
+        self.settings.insert(name.to_owned(), value);
+    }
+
+    fn take(&mut self, name: &str, value: &Value) {
+        let same_name = [
+            "max_attempts",
+            "max_steps",
+            "store",
+            "echo_reasoning",
+            "strict_alternation",
+            "null_content",
+            "base_url",
+            "query",
+            "api_key_env",
+            "auth_header",
+            "ca_file",
+        ];
+        match name {
+            "idle_timeout_ms" => self.set("idle_timeout", seconds(value)),
+            "retry_base_ms" => self.set("retry_wait", seconds(value)),
+            "retry_cap_ms" => self.set("max_retry_wait", seconds(value)),
+            "approval_timeout_ms" => self.set("approval_timeout", seconds(value)),
+            "context_budget_tokens" => self.set("context_tokens", value.clone()),
+            "strip_think_tags" => self.set("think_tags", value.clone()),
+            "approval" => self.approval(value.as_str().unwrap_or_default()),
+            "policy" => self.policy(value),
+            "mode" => self.is_read_only = value == "read_only",
+            "apply" if value == "workspace_edit" => {}
+            "shell" => self.set("shell", json!([value, "-c"])),
+            "api_key" => {
+                let key = value.as_str().unwrap_or_default().to_owned();
+                self.environment.push(("ASKLS_API_KEY".to_owned(), key));
+            }
+            "log_level" => {
+                let level = value.as_str().unwrap_or_default().to_owned();
+                self.environment.push(("ASKLS_LOG".to_owned(), level));
+            }
+            // Only names the file that askls protects anyway.
+            "product_config_paths" => {}
+            _ if same_name.contains(&name) => self.set(name, value.clone()),
+            _ => self.approximate.push(format!("{name} has no counterpart")),
+        }
+    }
+
+    fn approval(&mut self, wanted: &str) {
+        match wanted {
+            "allow" => self.set("approvals", json!("all")),
+            "ask" => self.set("approvals", json!("none")),
+            "deny" => {
+                self.set("approvals", json!("none"));
+                self.denies = true;
+            }
+            _ => self.approximate.push(format!("approval {wanted} has no counterpart")),
+        }
+    }
+
+    fn policy(&mut self, policy: &Value) {
+        let approvals = if policy["allow_edits"] == true { "edits" } else { "none" };
+        self.set("approvals", json!(approvals));
+        for name in ["allow_commands", "deny_commands", "protected"] {
+            if policy.get(name).is_some() {
+                self.approximate.push(format!("policy.{name} has no counterpart"));
+            }
+        }
+    }
+
+    /// The user's settings file.
+    pub(crate) fn user_file(&self) -> String {
+        // Every value is a text, a number, a truth value, a list or a table of these.
+        toml::to_string(&Value::Object(self.settings.clone())).unwrap_or_default()
+    }
+}
+
+/// Seconds, whole where they are whole.
+fn seconds(milliseconds: &Value) -> Value {
+    match milliseconds.as_u64() {
+        Some(number) if number % 1000 == 0 => json!(number / 1000),
+        Some(number) => json!(number as f64 / 1000.0),
+        None => milliseconds.clone(),
+    }
+}
+
+/// Neutral kinds of an ending that is no answer; more than one where the neutral words draw no such line.
+pub(crate) fn error_kinds(reason: StopReason) -> &'static [&'static str] {
+    match reason {
+        StopReason::Answer | StopReason::Cancelled => &[],
+        StopReason::Interrupted => &["stream_incomplete"],
+        StopReason::Stalled => &["idle_timeout"],
+        StopReason::Malformed | StopReason::Refused | StopReason::Filtered => &["provider_error"],
+        StopReason::Empty => &["provider_error", "stream_incomplete"],
+        StopReason::Limit(limit) => match limit {
+            Limit::OutputTokens => &["output_truncated"],
+            Limit::Context => &["context_overflow"],
+            // The bounds of a turn; askls tells circles from length.
+            Limit::Steps | Limit::RepeatedCall | Limit::ToolErrors | Limit::MalformedCalls => &["max_steps"],
+        },
+        StopReason::ProviderError(fault) => match fault {
+            Fault::Auth => &["auth"],
+            Fault::RateLimited => &["rate_limited"],
+            Fault::Overloaded => &["overloaded"],
+            Fault::Quota => &["quota_exceeded"],
+            Fault::Network => &["network"],
+            Fault::Tls => &["tls"],
+            Fault::Rejected | Fault::Failed => &["provider_error"],
+            Fault::Settings => &["bad_config"],
+        },
+    }
+}
+
+/// The same from the words that a result over LSP carries.
+pub(crate) fn stop_reason(reason: &str, limit: Option<&str>, fault: Option<&str>) -> Option<StopReason> {
+    let limits = [
+        Limit::Steps,
+        Limit::OutputTokens,
+        Limit::Context,
+        Limit::RepeatedCall,
+        Limit::ToolErrors,
+        Limit::MalformedCalls,
+    ];
+    let faults = [
+        Fault::Auth,
+        Fault::RateLimited,
+        Fault::Overloaded,
+        Fault::Quota,
+        Fault::Network,
+        Fault::Tls,
+        Fault::Rejected,
+        Fault::Failed,
+        Fault::Settings,
+    ];
+    let plain = [
+        StopReason::Answer,
+        StopReason::Interrupted,
+        StopReason::Stalled,
+        StopReason::Malformed,
+        StopReason::Refused,
+        StopReason::Filtered,
+        StopReason::Cancelled,
+        StopReason::Empty,
+    ];
+    let limits = limits.into_iter().filter(|known| Some(known.as_str()) == limit).map(StopReason::Limit);
+    let faults =
+        faults.into_iter().filter(|known| Some(known.as_str()) == fault).map(StopReason::ProviderError);
+    plain.into_iter().chain(limits).chain(faults).find(|known| known.as_str() == reason)
+}
+
+/// The project's own settings file, relative to its root.
+pub(crate) fn project_file() -> String {
+    let path = askls::config::project_file(Path::new(""));
+    path.to_str().unwrap_or_default().to_owned()
+}
