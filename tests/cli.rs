@@ -21,7 +21,7 @@ use tokio::{
     process::Command,
 };
 
-const WIRES: [Wire; 2] = [Wire::Responses, Wire::Chat];
+const WIRES: [Wire; 3] = [Wire::Responses, Wire::Chat, Wire::Messages];
 
 /// A project and the home of a user who has set nothing, on a machine where no model server runs.
 struct Place {
@@ -357,7 +357,7 @@ async fn endless(wire: Wire, arguments: &[&str]) -> (Ran, FakeModel) {
     let mut offset = 0;
     let model = FakeModel::answering(wire, move |request| {
         offset += 1;
-        if request.json["tool_choice"] == "none" || request.tools().is_empty() {
+        if request.tool_choice().as_deref() == Some("none") || request.tools().is_empty() {
             return text("So far I know this.");
         }
         call("list_files", json!({"path": format!("{offset}")}))
@@ -658,7 +658,7 @@ async fn a_key_is_never_printed_logged_or_sent_in_a_body() {
             assert!(!ran.stderr.contains(KEY), "{}", ran.stderr);
         }
         for request in model.requests() {
-            assert_eq!(request.header("authorization").map(str::to_owned), Some(format!("Bearer {KEY}")));
+            assert_eq!(request.key(), Some(KEY));
             assert!(!String::from_utf8_lossy(&request.body).contains(KEY));
         }
     }

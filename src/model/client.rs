@@ -22,7 +22,7 @@ use crate::protocol::Wire;
 /// One wire: how a request is written and a reply is read.
 pub trait Format: Send + Sync + 'static {
     const WIRE: Wire;
-    /// The address of a reply below the base URL.
+    /// The last part of a reply's address.
     const PATH: &'static str;
     /// What is added to a request for the good of both sides, and left out where a server refuses it.
     const WISHES: &'static [Wish];
@@ -59,6 +59,10 @@ pub enum Wish {
     StrictTools,
     /// What the server has stored in the place of the history that led to it, where the settings say so (Responses).
     StoredReplies,
+    /// Room for a reply longer than the oldest models can write (Messages, which must say a bound).
+    LongReply,
+    /// That the model thinks as far as the effort that was set lets it (Messages).
+    Thinking,
 }
 
 /// The words in which servers say that they do not know a member of a request.
@@ -105,6 +109,8 @@ impl Wish {
             Self::StoredReplies => {
                 &["previous_response", "previous response", "no tool output found", "no tool call found"]
             }
+            Self::LongReply => &["max_tokens"],
+            Self::Thinking => &["thinking"],
         }
     }
 
@@ -177,10 +183,11 @@ impl<F: Format> WireClient<F> {
 
     async fn ask(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
         let mut granted = Wishes(u16::MAX);
+        let path = self.endpoint.path(F::WIRE, F::PATH);
         let answer = loop {
             let wishes = Wishes(self.wishes.load(Ordering::Relaxed) & granted.0);
             let body = F::body(&self.endpoint, request, wishes)?;
-            let error = match http::post(&self.endpoint, F::PATH, body).await {
+            let error = match http::post(&self.endpoint, F::WIRE, &path, body).await {
                 Err(error) if matches!(error.kind, ErrorKind::Rejected | ErrorKind::History) => error,
                 other => break other?,
             };

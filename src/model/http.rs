@@ -1,6 +1,7 @@
 //! The way to a model server: where it is, with what key, how long to wait, and what its refusals mean.
 
 mod failure;
+mod head;
 mod models;
 mod retry_after;
 
@@ -15,7 +16,7 @@ use std::{
 use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{
     Client, RequestBuilder, Response, Url,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
     redirect,
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -26,6 +27,9 @@ use super::{
     ErrorKind, ModelError, Options,
     sse::{self, EventStream},
 };
+
+use crate::protocol::Wire;
+use head::{BEARER_HEADER, Head};
 
 pub(super) use failure::{ServerError, clean};
 pub use models::{Probed, models, probe};
@@ -56,7 +60,7 @@ pub struct Endpoint {
     pub model: String,
     /// Whether the server itself told the model's name, so that no refusal is about it.
     pub model_is_listed: bool,
-    /// Sent as `Authorization: Bearer`; local servers need none.
+    /// Sent in the header of the wire; local servers need none.
     pub key: Option<SecretString>,
     /// Where the key comes from, for people: `the environment variable OPENAI_API_KEY`. Named when a server refuses it.
     pub key_source: Option<String>,
@@ -69,7 +73,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Checks the base URL: the part in front of `/responses` or `/chat/completions`, such as
+    /// Checks the base URL: the part in front of `/responses`, `/chat/completions` or `/messages`, such as
     /// `https://api.openai.com/v1`. Blanks around it, slashes at its end and the path of a wire are forgiven; its query
     /// is kept.
     ///
@@ -127,10 +131,24 @@ impl Endpoint {
         url
     }
 
-    fn authorization(&self) -> Result<Option<HeaderValue>, ModelError> {
+    /// The path below the base URL of what a wire calls `name`. Servers of the Messages wire are named without the
+    /// version of their API; where it is named all the same, it is not repeated.
+    pub(super) fn path(&self, wire: Wire, name: &str) -> String {
+        let last = self.base_url.path().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let is_version = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        let is_versioned = last.strip_prefix('v').is_some_and(is_version);
+        match wire {
+            Wire::Messages if !is_versioned => format!("v1/{name}"),
+            Wire::Messages | Wire::Chat | Wire::Responses => name.to_owned(),
+        }
+    }
+
+    /// The key as the value of the header that carries it.
+    fn key_value(&self, header: &str) -> Result<Option<HeaderValue>, ModelError> {
         let Some(key) = &self.key else { return Ok(None) };
+        let scheme = if header.eq_ignore_ascii_case(BEARER_HEADER) { "Bearer " } else { "" };
         let mut value =
-            HeaderValue::from_str(&format!("Bearer {}", key.expose_secret().trim())).map_err(|_| {
+            HeaderValue::from_str(&format!("{scheme}{}", key.expose_secret().trim())).map_err(|_| {
                 let source = self.key_source.as_deref().unwrap_or("the settings");
                 let message =
                     format!("the key from {source} holds characters that no key has, such as a line break");
@@ -170,8 +188,10 @@ fn parse_base_url(setting: &str, text: &str) -> Result<Url, ModelError> {
     }
     url.set_fragment(None);
     let path = url.path().trim_end_matches('/');
-    let path =
-        ["/chat/completions", "/responses"].iter().find_map(|tail| path.strip_suffix(tail)).unwrap_or(path);
+    let path = ["/chat/completions", "/responses", "/messages"]
+        .iter()
+        .find_map(|tail| path.strip_suffix(tail))
+        .unwrap_or(path);
     let path = path.trim_end_matches('/').to_owned();
     url.set_path(&path);
     Ok(url)
@@ -253,15 +273,24 @@ pub(super) enum Answer {
 ///
 /// # Errors
 /// Whatever the server refuses, as the variant that says what to do about it.
-pub(super) async fn post(endpoint: &Arc<Endpoint>, path: &str, body: String) -> Result<Answer, ModelError> {
+pub(super) async fn post(
+    endpoint: &Arc<Endpoint>,
+    wire: Wire,
+    path: &str,
+    body: String,
+) -> Result<Answer, ModelError> {
+    let head = Head::of(wire);
     let url = endpoint.url(path);
     let address = shown(&url);
-    let request = client(endpoint.connect_timeout, Way::to(&url))?
+    let mut request = client(endpoint.connect_timeout, Way::to(&url))?
         .post(url)
         .header(ACCEPT, "text/event-stream")
         .header(CONTENT_TYPE, "application/json")
         .body(body);
-    let request = with_key(request, endpoint)?;
+    for (name, value) in head.headers {
+        request = request.header(*name, *value);
+    }
+    let request = with_key(request, endpoint, head.key_header)?;
     let response = match timeout(endpoint.idle_timeout, request.send()).await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => return Err(failure::of_sending(endpoint, &error)),
@@ -293,9 +322,13 @@ pub(super) async fn post(endpoint: &Arc<Endpoint>, path: &str, body: String) -> 
     }
 }
 
-fn with_key(request: RequestBuilder, endpoint: &Endpoint) -> Result<RequestBuilder, ModelError> {
-    Ok(match endpoint.authorization()? {
-        Some(authorization) => request.header(AUTHORIZATION, authorization),
+fn with_key(
+    request: RequestBuilder,
+    endpoint: &Endpoint,
+    header: &str,
+) -> Result<RequestBuilder, ModelError> {
+    Ok(match endpoint.key_value(header)? {
+        Some(value) => request.header(header, value),
         None => request,
     })
 }

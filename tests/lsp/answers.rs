@@ -3,7 +3,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, capabilities, model::*, on_both_wires};
+use crate::support::{Answer, Client, FakeModel, Project, capabilities, model::*, on_every_wire};
 
 const LONG: &str = "The first paragraph says it all,\nin two lines.\n\n## Details\n\n- one\n- two\n";
 
@@ -17,7 +17,7 @@ fn client_showing(model: &FakeModel, show: &str, capabilities: Value) -> Client 
 
 #[test]
 fn a_short_answer_is_one_message() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("It is blue.")]);
         let mut client = client_showing(&model, "message", capabilities::full());
         client.ask("Which colour?");
@@ -30,7 +30,7 @@ fn a_short_answer_is_one_message() {
 
 #[test]
 fn a_long_answer_is_its_first_paragraph_and_a_way_to_the_whole() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text(LONG)]);
         let mut client = client_showing(&model, "message", capabilities::full());
 
@@ -68,7 +68,7 @@ fn a_client_with_virtual_documents_is_shown_one() {
 
 #[test]
 fn show_answer_document_opens_it_without_a_question() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text(LONG)]);
         let mut client = client_showing(&model, "document", capabilities::full());
         client.ask("Tell me.");
@@ -81,7 +81,7 @@ fn show_answer_document_opens_it_without_a_question() {
 
 #[test]
 fn show_answer_none_shows_nothing() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text(LONG)]);
         let mut client = client_showing(&model, "none", capabilities::full());
         assert_eq!(client.ask("Tell me.")["answer"], LONG);
@@ -117,7 +117,7 @@ fn a_client_that_cannot_show_documents_is_told_where_the_answer_is_or_sees_its_b
 
 #[test]
 fn the_first_paragraph_is_cut_between_characters() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let answer = "😀ä".repeat(1_000);
         let model = FakeModel::start(wire, [text(&answer)]);
         let mut client = client_showing(&model, "message", capabilities::full());

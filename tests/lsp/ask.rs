@@ -3,12 +3,12 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, capabilities, history::*, model::*, on_both_wires};
+use crate::support::{Answer, Client, FakeModel, Project, capabilities, history::*, model::*, on_every_wire};
 
 /// SPEC L1, L2, C6
 #[test]
 fn an_ask_runs_the_models_calls_and_answers() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /src/main.rs\nfn main() {}\n");
         let model = FakeModel::start(
             wire,
@@ -45,7 +45,7 @@ fn a_prompt_alone_is_argument_enough() {
 /// SPEC C6
 #[test]
 fn progress_shows_the_step_the_tool_and_its_target() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /src/main.rs\nfn main() {}\n");
         let model =
             FakeModel::start(wire, [call("read_file", json!({"path": "src/main.rs"})), text("Done.")]);
@@ -69,7 +69,7 @@ fn progress_shows_the_step_the_tool_and_its_target() {
 
 #[test]
 fn the_clients_own_token_is_used_and_none_is_created() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Done."), text("Done again.")]);
         let mut client = Client::start(&Project::new(""), &model);
         for token in [json!("mine"), json!(7)] {
@@ -87,7 +87,7 @@ fn the_clients_own_token_is_used_and_none_is_created() {
 
 #[test]
 fn a_client_that_refuses_the_token_gets_no_progress_and_the_answer() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Done.")]);
         let mut client = Client::start(&Project::new(""), &model);
         client.on_request("window/workDoneProgress/create", |_| {
@@ -110,7 +110,7 @@ fn a_client_that_never_answers_the_token_gets_the_answer_all_the_same() {
 /// SPEC L3
 #[test]
 fn several_calls_of_one_step_are_answered_in_their_order() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nalpha\n//- /b.txt\nbeta\n//- /c.txt\ngamma\n");
         let model = FakeModel::start(
             wire,
@@ -136,7 +136,7 @@ fn several_calls_of_one_step_are_answered_in_their_order() {
 /// SPEC L4
 #[test]
 fn edits_of_one_step_follow_each_other() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\none\n");
         let model = FakeModel::start(
             wire,
@@ -159,7 +159,7 @@ fn edits_of_one_step_follow_each_other() {
 /// SPEC E1, E3, E4
 #[test]
 fn calls_that_cannot_run_are_answered_and_the_turn_goes_on() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nalpha\n");
         let model = FakeModel::start(
             wire,
@@ -188,7 +188,7 @@ fn calls_that_cannot_run_are_answered_and_the_turn_goes_on() {
 /// SPEC H6
 #[test]
 fn the_next_ask_on_a_thread_remembers_and_a_new_thread_does_not() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Blue."), text("As I said: blue."), text("I do not know.")]);
         let mut client = Client::start(&Project::new(""), &model);
 
@@ -216,7 +216,7 @@ fn a_thread_that_nobody_knows_is_refused_by_name() {
 
 #[test]
 fn the_open_file_and_the_selection_reach_the_model() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /src/main.rs\nfn main() {}\nfn helper() {}\n");
         let model = FakeModel::start(wire, [text("A helper.")]);
         let mut client = Client::start(&project, &model);
@@ -241,7 +241,7 @@ fn the_open_file_and_the_selection_reach_the_model() {
 
 #[test]
 fn plan_mode_offers_only_tools_that_read() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("First this, then that.")]);
         let mut client = Client::start(&Project::new(""), &model);
         client.command("askls.ask", json!({"prompt": "How?", "mode": "plan"}));
@@ -252,7 +252,7 @@ fn plan_mode_offers_only_tools_that_read() {
 #[test]
 fn the_model_of_an_ask_is_sent_as_it_is_written() {
     // SPEC O14
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Yes.")]);
         let mut client = Client::start(&Project::new(""), &model);
         client.command("askls.ask", json!({"prompt": "Go.", "model": "nobody/has-heard:of-it"}));
@@ -262,7 +262,7 @@ fn the_model_of_an_ask_is_sent_as_it_is_written() {
 
 #[test]
 fn a_client_without_progress_gets_the_answer() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Quietly.")]);
         let mut client = Client::builder(&Project::new(""))
             .model(&model)

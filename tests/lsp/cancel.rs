@@ -6,7 +6,7 @@ use askls::protocol::Wire;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Client, FakeModel, Project, client::RequestId, history::output_texts, model::*, on_both_wires,
+    Answer, Client, FakeModel, Project, client::RequestId, history::output_texts, model::*, on_every_wire,
     processes::Sleep, wait,
 };
 
@@ -96,7 +96,7 @@ impl Stopped {
 }
 
 fn on_every_route(scenario: impl Fn(Wire, Route)) {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for route in ROUTES {
             eprintln!("--- route {route:?}");
             scenario(wire, route);
@@ -191,7 +191,7 @@ fn while_a_request_is_about_to_be_sent_again() {
 /// More turns than run at a time: the last one is stopped before it has begun.
 #[test]
 fn while_a_turn_waits_in_line() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::answering(wire, |_| text("Done.").gate()).allow_unused();
         let mut client = Client::start(&Project::new(""), &model);
         let mut asks: Vec<RequestId> = (0..40).map(|n| client.send_ask(&format!("Ask {n}."))).collect();
@@ -233,7 +233,7 @@ fn after_the_end_nothing_happens() {
 
 #[test]
 fn stopping_one_thread_leaves_the_others_running() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::answering(wire, |_| text("Done.").gate()).allow_unused();
         let mut client = Client::start(&Project::new(""), &model);
         let threads: Vec<Value> =
@@ -272,7 +272,7 @@ fn stray_cancels_do_no_harm() {
 /// What was staged by a turn that was stopped is not offered as if it were whole.
 #[test]
 fn a_stopped_turn_changes_no_file() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = FakeModel::start(
             wire,

@@ -3,7 +3,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, capabilities, model::*, on_both_wires};
+use crate::support::{Answer, Client, FakeModel, Project, capabilities, model::*, on_every_wire};
 
 /// A turn that uses all that askls uses: reading, a question, an edit, progress, an answer.
 fn model_that_does_everything(wire: Wire) -> FakeModel {
@@ -31,7 +31,7 @@ fn every_recorded_editor_gets_the_whole_turn() {
         if editor.contains("ale") {
             continue;
         }
-        on_both_wires(|wire| {
+        on_every_wire(|wire| {
             eprintln!("--- {editor}");
             let project = Project::new("//- /a.txt\nA\n");
             let model = model_that_does_everything(wire);
@@ -58,7 +58,7 @@ fn every_recorded_editor_gets_the_whole_turn() {
 /// ALE: no progress, no edits, and no answer to any request of the server, not even an error.
 #[test]
 fn a_client_that_answers_nothing_gets_its_answer() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = model_that_does_everything(wire);
         let mut client = Client::builder(&project)
@@ -86,7 +86,7 @@ fn a_client_without_folder_and_capabilities_gets_its_answer() {
         json!({"rootUri": null, "workspaceFolders": []}),
         json!({"rootPath": null}),
     ] {
-        on_both_wires(|wire| {
+        on_every_wire(|wire| {
             let project = Project::new("//- /a.txt\nA\n");
             let model = FakeModel::start(wire, [call("read_file", json!({"path": "a.txt"})), text("Read.")]);
             let mut client = Client::builder(&project)
@@ -202,7 +202,7 @@ fn a_client_that_cannot_wait_is_answered_at_once_and_gets_its_answer_by_message(
         (Some("emacs-28.2-lsp-mode-8.0.0"), json!("auto")),
         (Some("emacs-28.2-eglot-1.9"), json!("always")),
     ] {
-        on_both_wires(|wire| {
+        on_every_wire(|wire| {
             let project = Project::new("");
             let model = FakeModel::start(wire, [text("Here is what I found.").gate()]);
             let mut builder = Client::builder(&project)
@@ -227,7 +227,7 @@ fn a_client_that_cannot_wait_is_answered_at_once_and_gets_its_answer_by_message(
 
 #[test]
 fn a_turn_in_the_background_can_be_stopped_and_its_thread_goes_on() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Never said.").gate(), text("Here I am.")]);
         let mut client = Client::builder(&Project::new(""))
             .model(&model)

@@ -4,7 +4,7 @@ use askls::protocol::Wire;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Client, FakeModel, Project, capabilities, documents::lsp_range, model::*, on_both_wires,
+    Answer, Client, FakeModel, Project, capabilities, documents::lsp_range, model::*, on_every_wire,
 };
 
 /// Asks for code actions at a range, with these diagnostics.
@@ -38,7 +38,7 @@ const CODE: &str = "//- /a.rs\nfn main() {\n    // ask: how does this end?\n    
 
 #[test]
 fn a_selection_can_be_explained_fixed_documented_and_tested() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::answering(wire, |_| text("Done."));
         let mut client = Client::start(&Project::new(CODE), &model);
         client.open("/a.rs");
@@ -60,7 +60,7 @@ fn a_selection_can_be_explained_fixed_documented_and_tested() {
 
 #[test]
 fn a_diagnostic_can_be_fixed() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Fixed.")]);
         let mut client = Client::start(&Project::new(CODE), &model);
         client.open("/a.rs");
@@ -83,7 +83,7 @@ fn a_diagnostic_can_be_fixed() {
 
 #[test]
 fn a_comment_line_that_asks_can_be_asked() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("At its end.")]);
         let mut client = Client::start(&Project::new(CODE), &model);
         client.open("/a.rs");
@@ -98,7 +98,7 @@ fn a_comment_line_that_asks_can_be_asked() {
 
 #[test]
 fn proposed_edits_can_be_applied_in_the_file_in_all_files_or_discarded() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for (title, expected, left) in [
             ("Apply agent edit (this file)", ("AA\n", "B\n"), 1),
             ("Apply all agent edits (2 files)", ("AA\n", "BB\n"), 0),
@@ -137,7 +137,7 @@ fn proposed_edits_can_be_applied_in_the_file_in_all_files_or_discarded() {
 /// An edit that would be refused is not offered for applying.
 #[test]
 fn a_stale_edit_can_only_be_discarded() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(
             wire,
             [call("edit_file", json!({"path": "a.txt", "find": "A", "replace": "B"})), text("Changed.")],
@@ -160,7 +160,7 @@ fn a_stale_edit_can_only_be_discarded() {
 /// Editors show nobody the result of a code action's command.
 #[test]
 fn an_action_that_changes_nothing_says_why() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = FakeModel::start(
             wire,

@@ -4,7 +4,7 @@ use askls::protocol::Wire;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Client, FakeModel, Project, capabilities, history::last_output, model::*, on_both_wires,
+    Answer, Client, FakeModel, Project, capabilities, history::last_output, model::*, on_every_wire,
 };
 
 fn model_that_reads(wire: Wire, path: &str) -> FakeModel {
@@ -20,7 +20,7 @@ fn read(client: &mut Client, model: &FakeModel) -> String {
 /// SPEC T17
 #[test]
 fn an_unsaved_buffer_wins_over_the_disk() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\non disk\n");
         let model = model_that_reads(wire, "a.txt");
         let mut client = Client::start(&project, &model);
@@ -36,7 +36,7 @@ fn an_unsaved_buffer_wins_over_the_disk() {
 /// SPEC T17
 #[test]
 fn a_search_finds_what_was_typed_and_not_what_was_deleted() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nold needle\n//- /b.txt\nother needle\n");
         let model = FakeModel::start(wire, [call("search", json!({"pattern": "needle"})), text("Found.")]);
         let mut client = Client::start(&project, &model);
@@ -52,7 +52,7 @@ fn a_search_finds_what_was_typed_and_not_what_was_deleted() {
 
 #[test]
 fn after_closing_the_disk_counts_again() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nsaved\n");
         let model = model_that_reads(wire, "a.txt");
         let mut client = Client::start(&project, &model);
@@ -216,7 +216,7 @@ fn opening_twice_takes_the_newer_text() {
 /// The text of an edit is the buffer's, not the disk's.
 #[test]
 fn an_edit_is_made_in_the_unsaved_text() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nsaved\n");
         let model = FakeModel::start(
             wire,
@@ -236,7 +236,7 @@ fn an_edit_is_made_in_the_unsaved_text() {
 
 #[test]
 fn the_root_that_was_added_is_read_and_the_one_that_was_removed_is_not() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nfirst root\n");
         let other = project.beside("other");
         std::fs::write(other.join("b.txt"), "second root\n").unwrap();

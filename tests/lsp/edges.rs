@@ -6,7 +6,7 @@ use askls::protocol::Wire;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Client, FakeModel, Project, documents::lsp_range, history::last_output, model::*, on_both_wires,
+    Answer, Client, FakeModel, Project, documents::lsp_range, history::last_output, model::*, on_every_wire,
     project::file_uri,
 };
 
@@ -25,7 +25,7 @@ fn model_that_edits(wire: Wire, path: &str) -> FakeModel {
 /// Some editors ask their user before they apply an edit, and the user may have left.
 #[test]
 fn a_turn_whose_edit_is_being_applied_can_be_cancelled_and_the_edit_is_not_lost() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = model_that_edits(wire, "a.txt");
         let mut client = Client::builder(&project).model(&model).settings(json!({"edits": "apply"})).start();
@@ -53,7 +53,7 @@ fn a_turn_whose_edit_is_being_applied_can_be_cancelled_and_the_edit_is_not_lost(
 
 #[test]
 fn accepting_edits_can_be_cancelled_and_they_are_not_lost() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = model_that_edits(wire, "a.txt");
         let mut client = Client::start(&project, &model);
@@ -175,7 +175,7 @@ fn an_edit_that_the_user_overtakes_is_kept_and_not_said_to_be_applied() {
 
 #[test]
 fn names_that_need_escaping_are_the_same_file_in_every_message() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for name in ["a b.txt", "ä#1?.txt", "100%41.txt", "[x](y)&=+,;@.txt", "日本/語.txt"] {
             let project = Project::new("");
             project.write(&format!("/{name}"), "A\n");
@@ -199,7 +199,7 @@ fn names_that_need_escaping_are_the_same_file_in_every_message() {
 #[cfg(unix)]
 #[test]
 fn a_project_behind_a_link_is_edited_under_the_editors_names() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nsaved A\n");
         let link = project.root().with_file_name("link");
         std::os::unix::fs::symlink(project.root(), &link).unwrap();
@@ -297,7 +297,7 @@ fn a_request_with_half_a_surrogate_pair_is_answered() {
 /// The text of an answer may hold anything that a model says.
 #[test]
 fn an_answer_of_odd_characters_arrives_as_it_is() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let answer = "tab\t, null \u{0}, bell \u{7}, bidi \u{202e}, 😀, \u{fffd}, \u{2028}, \"quotes\" \\ and </script>";
         let model = FakeModel::start(wire, [text(answer)]);
         let mut client = Client::builder(&Project::new(""))

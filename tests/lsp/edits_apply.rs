@@ -3,7 +3,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Manner, Project, capabilities, model::*, on_both_wires};
+use crate::support::{Answer, Client, FakeModel, Manner, Project, capabilities, model::*, on_every_wire};
 
 fn model_that_edits(wire: Wire) -> FakeModel {
     FakeModel::start(
@@ -18,7 +18,7 @@ fn applying(project: &Project, model: &FakeModel, manner: Manner) -> Client {
 
 #[test]
 fn the_edit_is_there_when_the_answer_is() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for manner in [Manner::VsCode, Manner::Neovim] {
             let project = Project::new("//- /a.txt\nA\n");
             let model = model_that_edits(wire);
@@ -69,7 +69,7 @@ fn the_edit_names_the_version_that_it_was_made_for() {
 
 #[test]
 fn the_next_turn_reads_what_was_applied() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for manner in [Manner::VsCode, Manner::Neovim] {
             let project = Project::new("//- /a.txt\nA\n");
             let model = FakeModel::start(
@@ -101,7 +101,7 @@ fn a_client_that_applies_nothing_is_not_said_to_have_applied() {
         Answer::Error(-32603, "boom".to_owned()),
     ];
     for answer in answers {
-        on_both_wires(|wire| {
+        on_every_wire(|wire| {
             let project = Project::new("//- /a.txt\nA\n");
             let model = model_that_edits(wire);
             let mut client = applying(&project, &model, Manner::VsCode);
@@ -132,7 +132,7 @@ fn a_client_that_applies_nothing_is_not_said_to_have_applied() {
 /// Neovim skips an outdated edit and says that it applied it: the text that follows is the truth.
 #[test]
 fn an_edit_that_was_skipped_though_the_client_says_applied_is_not_applied() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = model_that_edits(wire);
         let mut client = applying(&project, &model, Manner::Neovim);
@@ -173,7 +173,7 @@ fn files_that_are_not_made_moved_or_deleted_are_not_said_to_be() {
 /// lsp-05: what each kind of client is sent, and that the file gets its text with each.
 #[test]
 fn a_changed_file_reaches_clients_with_and_without_document_changes() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for workspace_edit in [
             json!({}),
             json!({"documentChanges": false}),
@@ -206,7 +206,7 @@ fn a_changed_file_reaches_clients_with_and_without_document_changes() {
 /// the answer says so: nothing is half done, nothing lost.
 #[test]
 fn files_are_created_moved_and_deleted_as_far_as_the_client_can() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for operations in [
             json!(["create", "rename", "delete"]),
             json!([]),
@@ -262,7 +262,7 @@ fn files_are_created_moved_and_deleted_as_far_as_the_client_can() {
 /// lsp-05: the client cannot apply anything. Its files are not changed behind its back while a buffer is open.
 #[test]
 fn a_client_without_apply_edit_keeps_its_open_buffer() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for setting in ["apply", "propose"] {
             let project = Project::new("//- /a.txt\nA\n");
             let model = model_that_edits(wire);

@@ -3,7 +3,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, model::*, on_both_wires};
+use crate::support::{Answer, Client, FakeModel, Project, model::*, on_every_wire};
 
 const TWO_FILES: &str = "//- /a.txt\nA\n//- /b.txt\nB\n";
 
@@ -30,7 +30,7 @@ fn proposed(project: &Project, model: &FakeModel) -> (Client, Value) {
 
 #[test]
 fn accept_takes_all_files_of_the_newest_proposal() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (project, model) = (Project::new(TWO_FILES), model_that_edits_both(wire));
         let (mut client, _) = proposed(&project, &model);
 
@@ -46,7 +46,7 @@ fn accept_takes_all_files_of_the_newest_proposal() {
 
 #[test]
 fn accept_takes_one_file_and_leaves_the_other_on_offer() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (project, model) = (Project::new(TWO_FILES), model_that_edits_both(wire));
         let (mut client, result) = proposed(&project, &model);
         let (a, b) = (client.uri("/a.txt"), client.uri("/b.txt"));
@@ -67,7 +67,7 @@ fn accept_takes_one_file_and_leaves_the_other_on_offer() {
 
 #[test]
 fn reject_drops_one_file_or_all() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (project, model) = (Project::new(TWO_FILES), model_that_edits_both(wire));
         let (mut client, _) = proposed(&project, &model);
         let (a, b) = (client.uri("/a.txt"), client.uri("/b.txt"));
@@ -86,7 +86,7 @@ fn reject_drops_one_file_or_all() {
 
 #[test]
 fn show_gives_the_whole_difference_and_changes_nothing() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (project, model) = (Project::new(TWO_FILES), model_that_edits_both(wire));
         let (mut client, _) = proposed(&project, &model);
 
@@ -152,7 +152,7 @@ fn each_thread_has_a_proposal_of_its_own() {
 /// The proposal is answered twice: by command, and late by the question that was still open.
 #[test]
 fn a_late_click_on_apply_does_not_apply_twice() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (project, model) = (Project::new("//- /a.txt\nA\n//- /b.txt\nB\n"), model_that_edits_both(wire));
         let mut client = Client::start(&project, &model);
         client.ask("Double both.");
@@ -184,7 +184,7 @@ fn the_difference_is_given_though_the_client_never_opens_it() {
 /// The text of `a.txt` is in `b.txt` after a deletion and a move: one without the other would cost the only copy.
 #[test]
 fn what_belongs_together_is_taken_together() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nthe text\n//- /b.txt\nold\n//- /c.txt\nC\n");
         let model = FakeModel::start(
             wire,

@@ -3,7 +3,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, model::*, on_both_wires};
+use crate::support::{Answer, Client, FakeModel, Project, model::*, on_every_wire};
 
 const ONE_FILE: &str = "//- /a.txt\nA\n";
 
@@ -22,7 +22,7 @@ fn titles(question: &Value) -> Vec<String> {
 /// SPEC C11
 #[test]
 fn edits_are_offered_and_nothing_is_changed_before_an_answer() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = model_that_edits(wire);
         let mut client = Client::start(&project, &model);
@@ -42,7 +42,7 @@ fn edits_are_offered_and_nothing_is_changed_before_an_answer() {
 
 #[test]
 fn apply_changes_the_open_buffer_in_one_edit() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = model_that_edits(wire);
         let mut client = Client::start(&project, &model);
@@ -59,7 +59,7 @@ fn apply_changes_the_open_buffer_in_one_edit() {
 
 #[test]
 fn apply_changes_a_file_that_is_not_open_through_the_editor_too() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = model_that_edits(wire);
         let mut client = Client::start(&project, &model);
@@ -73,7 +73,7 @@ fn apply_changes_a_file_that_is_not_open_through_the_editor_too() {
 
 #[test]
 fn discard_drops_the_edits() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = model_that_edits(wire);
         let mut client = Client::start(&project, &model);
@@ -92,7 +92,7 @@ fn discard_drops_the_edits() {
 
 #[test]
 fn review_shows_the_difference_and_keeps_the_edits_on_offer() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = model_that_edits(wire);
         let mut client = Client::start(&project, &model);
@@ -115,7 +115,7 @@ fn review_shows_the_difference_and_keeps_the_edits_on_offer() {
 /// Two questions would lie over each other.
 #[test]
 fn the_answer_and_its_edits_are_one_question() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = FakeModel::start(
             wire,
@@ -245,7 +245,7 @@ fn an_answer_that_is_no_offered_title_changes_nothing() {
 
 #[test]
 fn several_files_are_one_offer_and_one_edit() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project =
             Project::new("//- /a.txt\nA\n//- /src/b.txt\nB\n//- /old.txt\nold\n//- /gone.txt\ngone\n");
         let model = FakeModel::start(
@@ -278,7 +278,7 @@ fn several_files_are_one_offer_and_one_edit() {
 
 #[test]
 fn a_turn_without_edits_offers_nothing() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = FakeModel::start(wire, [call("read_file", json!({"path": "a.txt"})), text("It is A.")]);
         let mut client = Client::start(&project, &model);
@@ -290,7 +290,7 @@ fn a_turn_without_edits_offers_nothing() {
 /// The model sees its own edits before anybody else does.
 #[test]
 fn the_model_reads_what_it_has_staged() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = FakeModel::start(
             wire,
@@ -312,7 +312,7 @@ fn the_model_reads_what_it_has_staged() {
 
 #[test]
 fn the_next_turn_of_the_thread_builds_on_what_is_proposed() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new(ONE_FILE);
         let model = FakeModel::start(
             wire,

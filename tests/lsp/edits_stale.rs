@@ -3,7 +3,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Manner, Project, model::*, on_both_wires};
+use crate::support::{Answer, Client, FakeModel, Manner, Project, model::*, on_every_wire};
 
 fn model_that_edits(wire: Wire) -> FakeModel {
     FakeModel::start(
@@ -20,7 +20,7 @@ fn assert_refused(accepted: &Value) {
 
 #[test]
 fn a_buffer_that_was_typed_in_after_the_turn_is_not_overwritten() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for manner in [Manner::VsCode, Manner::Neovim] {
             let project = Project::new("//- /a.txt\nA\n");
             let model = model_that_edits(wire);
@@ -40,7 +40,7 @@ fn a_buffer_that_was_typed_in_after_the_turn_is_not_overwritten() {
 
 #[test]
 fn a_click_on_apply_after_typing_changes_nothing_and_says_why() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = model_that_edits(wire);
         let mut client = Client::start(&project, &model);
@@ -61,7 +61,7 @@ fn a_click_on_apply_after_typing_changes_nothing_and_says_why() {
 
 #[test]
 fn a_file_that_changed_on_disk_after_the_turn_is_not_overwritten() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = model_that_edits(wire);
         let mut client = Client::start(&project, &model);
@@ -79,7 +79,7 @@ fn a_file_that_changed_on_disk_after_the_turn_is_not_overwritten() {
 
 #[test]
 fn one_stale_file_stops_the_edit_of_all() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n//- /b.txt\nB\n");
         let model = FakeModel::start(
             wire,
@@ -109,7 +109,7 @@ fn one_stale_file_stops_the_edit_of_all() {
 /// The user types while the turn runs: the edit that the turn applies at its end is refused.
 #[test]
 fn typing_while_the_turn_runs_makes_its_edit_a_conflict() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
         let model = FakeModel::start(
             wire,

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, client::RequestId, model::*, on_both_wires, wait};
+use crate::support::{Answer, Client, FakeModel, Project, client::RequestId, model::*, on_every_wire, wait};
 
 /// lsp-08: the rate, the sameness and the size of the reports are rules of every test.
 #[test]
 fn five_thousand_deltas_are_a_handful_of_reports() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let story: String = (0..5_000).map(|n| format!("w{n} ")).collect();
         let model = FakeModel::start(wire, [text(&story)]);
         let mut client = Client::start(&Project::new(""), &model);
@@ -18,7 +18,7 @@ fn five_thousand_deltas_are_a_handful_of_reports() {
 /// lsp-08: a megabyte must not be put into a message or a report.
 #[test]
 fn an_answer_of_one_megabyte_arrives_whole_in_the_response_only() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let answer = "0123456789".repeat(100_000);
         let model = FakeModel::start(wire, [text(&answer)]);
         let mut client = Client::builder(&Project::new(""))
@@ -43,7 +43,7 @@ fn an_answer_of_one_megabyte_arrives_whole_in_the_response_only() {
 /// A command that prints without end reaches the model cut, head and tail.
 #[test]
 fn a_flood_of_output_is_cut_for_the_model() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(
             wire,
             [call("run_command", json!({"command": "seq 1 500000"})), text("Many numbers.")],
@@ -75,7 +75,7 @@ fn answer_by_prompt(request: &Request) -> crate::support::model::Reply {
 
 #[test]
 fn twenty_asks_at_once_while_the_user_types_and_the_editor_asks_for_code_actions() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         const TYPED: usize = 2_000;
         let files: String = (10..30).map(|n| format!("//- /{n}.txt\nfile {n}\n")).collect();
         let project = Project::new(&(files + "//- /typed.txt\n\n"));
@@ -127,7 +127,7 @@ fn twenty_asks_at_once_while_the_user_types_and_the_editor_asks_for_code_actions
 /// Requests of the editor are answered while every turn waits for the model and every question for the user.
 #[test]
 fn waiting_turns_hold_nothing_up() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model =
             FakeModel::answering(wire, |_| call("run_command", json!({"command": "true"}))).allow_unused();
         let project = Project::new("//- /a.txt\nA\n");
@@ -150,7 +150,7 @@ fn waiting_turns_hold_nothing_up() {
 /// Two turns at once on one thread would mix their histories.
 #[test]
 fn the_second_ask_on_a_running_thread_is_refused_and_the_first_goes_on() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("First.").gate(), text("Third.")]);
         let mut client = Client::start(&Project::new(""), &model);
         let thread = client.command("askls.newThread", json!({}))["threadId"].clone();

@@ -4,7 +4,7 @@ use std::{process::Command, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, FakeModel, Project, capabilities, model::*, on_both_wires, processes::Sleep};
+use crate::support::{Client, FakeModel, Project, capabilities, model::*, on_every_wire, processes::Sleep};
 
 /// How long a server may outlive its editor. Far more than it needs; far less than a person would call an orphan.
 const SOON: Duration = Duration::from_secs(4);
@@ -128,7 +128,7 @@ fn model_that_runs(wire: askls::protocol::Wire, sleep: &Sleep) -> FakeModel {
 
 #[test]
 fn when_the_editor_dies_the_server_and_its_command_die_too() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (sleep, project) = (Sleep::new(1), Project::new(""));
         let model = model_that_runs(wire, &sleep);
         let mut client = client_with_running_command(&model, &project, std::process::id(), &sleep);
@@ -140,7 +140,7 @@ fn when_the_editor_dies_the_server_and_its_command_die_too() {
 
 #[test]
 fn when_both_pipes_close_the_server_and_its_command_die_too() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (sleep, project) = (Sleep::new(2), Project::new(""));
         let model = model_that_runs(wire, &sleep);
         let mut client = client_with_running_command(&model, &project, std::process::id(), &sleep);
@@ -153,7 +153,7 @@ fn when_both_pipes_close_the_server_and_its_command_die_too() {
 
 #[test]
 fn when_the_process_named_in_initialize_is_gone_the_server_and_its_command_die_too() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (sleep, project) = (Sleep::new(3), Project::new(""));
         let model = model_that_runs(wire, &sleep);
         let mut editor = Command::new("sleep").arg("600").spawn().expect("a process to watch");
@@ -167,7 +167,7 @@ fn when_the_process_named_in_initialize_is_gone_the_server_and_its_command_die_t
 
 #[test]
 fn shutdown_and_exit_end_a_running_command() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let (sleep, project) = (Sleep::new(4), Project::new(""));
         let model = model_that_runs(wire, &sleep);
         let mut client = client_with_running_command(&model, &project, std::process::id(), &sleep);

@@ -3,14 +3,14 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Client, FakeModel, Project, model::*, on_both_wires};
+use crate::support::{Client, FakeModel, Project, model::*, on_every_wire};
 
 /// A model that reads for ever, each time something else.
 fn insatiable(wire: Wire) -> FakeModel {
     let mut line = 0;
     FakeModel::answering(wire, move |request| {
         line += 1;
-        if request.json["tools"].is_null() || request.json["tool_choice"] == "none" {
+        if request.tools().is_empty() || request.tool_choice().as_deref() == Some("none") {
             text("This is what I have.")
         } else {
             call("search", json!({"pattern": format!("word {line}")}))
@@ -31,7 +31,7 @@ fn ask(model: &FakeModel, on_limit: &str) -> (Client, Value) {
 /// SPEC L8, L9
 #[test]
 fn error_ends_the_turn_with_its_name_and_number() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = insatiable(wire);
         let (_client, result) = ask(&model, "error");
         assert_eq!((&result["stopReason"], &result["limit"]), (&json!("limit"), &json!("steps")), "{result}");
@@ -44,7 +44,7 @@ fn error_ends_the_turn_with_its_name_and_number() {
 /// SPEC L10
 #[test]
 fn message_ends_the_turn_and_says_how_far_it_came() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = insatiable(wire);
         let (_client, result) = ask(&model, "message");
         assert_eq!((&result["stopReason"], &result["limit"]), (&json!("limit"), &json!("steps")), "{result}");
@@ -56,7 +56,7 @@ fn message_ends_the_turn_and_says_how_far_it_came() {
 /// SPEC L11
 #[test]
 fn final_answer_asks_once_more_without_tools() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = insatiable(wire);
         let (_client, result) = ask(&model, "final_answer");
         assert_eq!(result["answer"], "This is what I have.", "{result}");
@@ -68,7 +68,7 @@ fn final_answer_asks_once_more_without_tools() {
 /// SPEC L12
 #[test]
 fn after_a_limit_the_thread_goes_on() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for (on_limit, limit) in
             [("error", json!("steps")), ("message", json!("steps")), ("final_answer", Value::Null)]
         {
@@ -84,7 +84,7 @@ fn after_a_limit_the_thread_goes_on() {
 /// SPEC L15
 #[test]
 fn the_same_call_again_and_again_ends_the_turn() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::answering(wire, |_| call("read_file", json!({"path": "a.txt"})));
         let mut client = Client::start(&Project::new("//- /a.txt\nA\n"), &model);
         client.tolerate("window/showMessage");
@@ -101,7 +101,7 @@ fn the_same_call_again_and_again_ends_the_turn() {
 /// SPEC S15
 #[test]
 fn tokens_are_summed_over_the_steps() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(
             wire,
             [

@@ -4,7 +4,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Client, FakeModel, Project, model::*, on_both_wires};
+use crate::support::{Client, FakeModel, Project, model::*, on_every_wire};
 
 fn ask(model: &FakeModel) -> Value {
     let mut client =
@@ -24,7 +24,7 @@ fn assert_ending(result: &Value, stop_reason: &str, words: &[&str]) {
 
 #[test]
 fn a_server_that_is_not_there() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, []);
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let server = format!("http://127.0.0.1:{port}/v1");
@@ -42,7 +42,7 @@ fn a_server_that_is_not_there() {
 
 #[test]
 fn a_key_that_is_refused() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let body = r#"{"error":{"message":"Incorrect API key provided: sk-test-0123456789abcdef.","type":"invalid_request_error","code":"invalid_api_key"}}"#;
         let model = FakeModel::start(wire, [status(401, body)]);
         let result = ask(&model);
@@ -54,7 +54,7 @@ fn a_key_that_is_refused() {
 /// SPEC S13
 #[test]
 fn too_many_requests_and_then_an_answer() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [busy(429, Some("0")), busy(503, None), text("Now.")]);
         assert_eq!(ask(&model)["answer"], "Now.");
     });
@@ -62,7 +62,7 @@ fn too_many_requests_and_then_an_answer() {
 
 #[test]
 fn no_credit_left() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let body = r#"{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}"#;
         let model = FakeModel::start(wire, [status(429, body)]);
         let result = ask(&model);
@@ -73,7 +73,7 @@ fn no_credit_left() {
 
 #[test]
 fn a_model_that_the_server_does_not_have() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let body = r#"{"error":{"message":"The model `test-model` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#;
         let model = FakeModel::start(wire, [status(404, body)]);
         assert_ending(&ask(&model), "provider_error", &["test-model"]);
@@ -82,7 +82,7 @@ fn a_model_that_the_server_does_not_have() {
 
 #[test]
 fn rubbish_instead_of_a_stream() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         for reply in [
             || status(200, "<html><body>Welcome to my router</body></html>"),
             || status(400, "<html>nginx</html>"),
@@ -116,7 +116,7 @@ fn rubbish_instead_of_a_stream() {
 /// SPEC S3, S5: what arrived of the broken reply is no part of the answer.
 #[test]
 fn a_stream_that_breaks_off() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let cut = text("The answer is, I am quite sure of it, forty").cut_after(4);
         let model = FakeModel::start(wire, [cut, text("Forty-two.")]);
         let result = ask(&model);
@@ -127,7 +127,7 @@ fn a_stream_that_breaks_off() {
 /// SPEC S11
 #[test]
 fn a_stream_that_falls_silent() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let stalled = text("The answer is, I am quite sure of it, forty").stall_after(4);
         let model = FakeModel::start(wire, [stalled, text("Forty-two.")]);
         let result = ask(&model);
@@ -138,7 +138,7 @@ fn a_stream_that_falls_silent() {
 /// SPEC S6
 #[test]
 fn an_answer_that_is_cut_at_the_token_limit() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Half of").length()]);
         let result = ask(&model);
         assert_eq!(
@@ -153,7 +153,7 @@ fn an_answer_that_is_cut_at_the_token_limit() {
 /// SPEC S7
 #[test]
 fn a_model_that_declines() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [refusal("I will not do that.")]);
         let result = ask(&model);
         assert_eq!(result["stopReason"], "refused", "{result}");
@@ -164,7 +164,7 @@ fn a_model_that_declines() {
 /// SPEC L16
 #[test]
 fn a_model_that_says_nothing() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::answering(wire, |_| empty());
         let result = ask(&model);
         assert_eq!((&result["stopReason"], &result["answer"]), (&json!("empty"), &json!("")), "{result}");
@@ -175,7 +175,7 @@ fn a_model_that_says_nothing() {
 /// After each of these the thread takes the next turn, and the server accepts its history.
 #[test]
 fn after_a_bad_ending_the_thread_goes_on() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let bad_request =
             || status(400, r#"{"error":{"message":"bad request","type":"invalid_request_error"}}"#);
         let endings = [

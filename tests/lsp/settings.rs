@@ -4,7 +4,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, model::*, on_both_wires};
+use crate::support::{Answer, Client, FakeModel, Project, model::*, on_every_wire};
 
 /// The number of steps that this client's turns may take, read off the turn itself.
 fn max_steps(client: &mut Client) -> u64 {
@@ -170,7 +170,7 @@ fn a_broken_file_is_named_with_line_and_column_and_the_rest_works() {
 /// A cloned project must not send the user's key anywhere, nor run anything, nor widen what goes unasked.
 #[test]
 fn a_project_may_not_choose_the_server_the_key_or_the_shell() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let thief = FakeModel::start(wire, []);
         let model =
             FakeModel::start(wire, [call("run_command", json!({"command": "touch ran.txt"})), text("Done.")]);
@@ -224,7 +224,7 @@ fn a_project_may_narrow() {
 
 #[test]
 fn the_model_can_be_chosen_by_the_editors_settings() {
-    on_both_wires(|wire| {
+    on_every_wire(|wire| {
         let model = FakeModel::start(wire, [text("Chosen.")]);
         let mut client = Client::builder(&Project::new(""))
             .env("MY_KEY", crate::support::client::KEY)
@@ -238,7 +238,6 @@ fn the_model_can_be_chosen_by_the_editors_settings() {
         assert_eq!(client.ask("Go.")["answer"], "Chosen.");
         let request = &model.requests()[0];
         assert_eq!(request.json["model"], "chosen-model");
-        let expected = format!("Bearer {}", crate::support::client::KEY);
-        assert_eq!(request.header("authorization"), Some(expected.as_str()));
+        assert_eq!(request.key(), Some(crate::support::client::KEY));
     });
 }

@@ -1,4 +1,4 @@
-//! Both model clients over real HTTP, against the fake model server: the same script tells the same story on both wires.
+//! The clients of all wires over real HTTP, against the fake model server: the same script tells the same story on each.
 
 #![expect(clippy::expect_used, reason = "a test fails where its machine does")]
 
@@ -8,6 +8,7 @@ mod support {
 }
 
 mod llama;
+mod matrix;
 
 use std::{fmt::Write, time::Duration};
 
@@ -28,7 +29,7 @@ use support::model::{
     FakeModel, MODEL, Reply, busy, bytes, call, empty, raw_sse, reasoning, refusal, stall, status, text,
 };
 
-const WIRES: [Wire; 2] = [Wire::Responses, Wire::Chat];
+const WIRES: [Wire; 3] = [Wire::Responses, Wire::Chat, Wire::Messages];
 
 /// The key that no message may show.
 const KEY: &str = "sk-secret-0123456789";
@@ -170,7 +171,7 @@ fn describe(error: &ModelError) -> String {
     format!("{kind}{wait}: {error}")
 }
 
-/// The story of a script is the same on both wires.
+/// The story of a script is the same on every wire.
 async fn check(script: impl Fn() -> Vec<Reply>, expected: Expect) {
     check_with(script, |_| {}, expected).await;
 }
@@ -191,7 +192,8 @@ async fn check_with(script: impl Fn() -> Vec<Reply>, set: impl Fn(&mut Endpoint)
         };
         stories.push(story.replace(&server, "SERVER").replace(path, "ADDRESS"));
     }
-    assert_eq!(stories[0], stories[1], "the wires tell different stories");
+    assert_eq!(stories[0], stories[1], "{} and {} tell different stories", WIRES[0], WIRES[1]);
+    assert_eq!(stories[0], stories[2], "{} and {} tell different stories", WIRES[0], WIRES[2]);
     expected.assert_eq(&stories[0]);
 }
 
@@ -593,78 +595,29 @@ async fn the_bytes_of_each_request_begin_with_those_of_the_one_before() {
     }
 }
 
-// SPEC H2
-#[tokio::test]
-async fn items_go_back_byte_for_byte() {
-    let items = [
-        r#"{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA\u00e4=="}"#,
-        r#"{"type":"message", "id":"msg_1","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":"hi","logprobs":[1.50]}]}"#,
-        r#"{"type":"function_call","id":"fc_1","call_id":"call_x","name":"read_file","arguments":"{}","status":"completed","caller":{"type":"direct"}}"#,
-    ];
-    let mut stream = String::new();
-    for item in items {
-        write!(stream, "data: {{\"type\":\"response.output_item.done\",\"item\":{item}}}\n\n")
-            .expect("strings take everything");
-    }
-    stream.push_str(
-        "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[]}}\n\n",
-    );
-    let model = FakeModel::start(Wire::Responses, [raw_sse(&stream), text("done")]);
-    let client = client(Wire::Responses, endpoint(&model.base_url()));
-    turn(&*client, &mut vec![user("2+2?")]).await;
-    let body = String::from_utf8(model.request(2).await.body).expect("JSON is text");
-    assert!(body.contains(&items.join(",")), "{body}");
-}
-
-// SPEC H10
-#[tokio::test]
-async fn a_history_of_one_wire_is_accepted_on_the_other() {
-    for from in WIRES {
-        for to in WIRES {
-            let mut items = vec![user("2+2?")];
-            let first = FakeModel::start(
-                from,
-                [reasoning("hm").text("look").call("read_file", json!({"path": "a"})), text("4")],
-            );
-            turn(&*client(from, endpoint(&first.base_url())), &mut items).await;
-            items.push(user("sure?"));
-            let second = FakeModel::start(to, [text("yes")]);
-            let story = turn(&*client(to, endpoint(&second.base_url())), &mut items).await;
-            assert!(story.ends_with("agent: yes\n=> Stop\n"), "{from} to {to}: {story}");
-            let mut history = second.request(1).await.history();
-            history.retain(|line| line != "reasoning");
-            assert_eq!(
-                history,
-                [
-                    "user: 2+2?",
-                    "agent: look",
-                    "call: read_file {\"path\":\"a\"}",
-                    "output: what {\"path\":\"a\"} gave",
-                    "agent: 4",
-                    "user: sure?"
-                ],
-                "{from} to {to}"
-            );
-        }
-    }
-}
-
 #[tokio::test]
 async fn the_request_is_what_the_wire_wants() {
     for (wire, expected) in [
         (
             Wire::Responses,
             expect![[r#"
-        /v1/responses Some("Bearer sk-secret-0123456789") Some("text/event-stream")
+        /v1/responses ["Bearer sk-secret-0123456789"] Some("text/event-stream")
         {"model":"fake-model","stream":true,"store":false,"include":["reasoning.encrypted_content"],"prompt_cache_key":"thread-1","max_output_tokens":100,"instructions":"be brief","tools":[{"type":"function","name":"read_file","description":"reads a file","parameters":{"properties":{"path":{"type":"string"}},"type":"object"},"strict":false}],"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"2+2?\n\nThe open file is a.txt."}]}]}
     "#]],
         ),
         (
             Wire::Chat,
             expect![[r#"
-        /v1/chat/completions Some("Bearer sk-secret-0123456789") Some("text/event-stream")
+        /v1/chat/completions ["Bearer sk-secret-0123456789"] Some("text/event-stream")
         {"model":"fake-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":100,"tools":[{"type":"function","function":{"name":"read_file","description":"reads a file","parameters":{"properties":{"path":{"type":"string"}},"type":"object"}}}],"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"2+2?\n\nThe open file is a.txt."}]}
     "#]],
+        ),
+        (
+            Wire::Messages,
+            expect![[r#"
+            /v1/messages ["sk-secret-0123456789"] Some("text/event-stream")
+            {"model":"fake-model","stream":true,"max_tokens":100,"cache_control":{"type":"ephemeral"},"tools":[{"name":"read_file","description":"reads a file","input_schema":{"properties":{"path":{"type":"string"}},"type":"object"}}],"system":[{"type":"text","text":"be brief","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"2+2?\n\nThe open file is a.txt."}]}]}
+        "#]],
         ),
     ] {
         let model = FakeModel::start(wire, [text("4")]);
@@ -675,8 +628,9 @@ async fn the_request_is_what_the_wire_wants() {
             UserMessage { text: "2+2?".to_owned(), context: Some("The open file is a.txt.".to_owned()) };
         step(&*client, &[Item::User(message)]).await;
         let request = model.request(1).await;
-        let head =
-            format!("{} {:?} {:?}", request.path, request.header("authorization"), request.header("accept"));
+        let key = ["authorization", "x-api-key"].map(|name| request.header(name)).into_iter().flatten();
+        let key = key.collect::<Vec<_>>();
+        let head = format!("{} {key:?} {:?}", request.path, request.header("accept"));
         let body = String::from_utf8(request.body).expect("JSON is text");
         expected.assert_eq(&format!("{head}\n{body}\n"));
     }
@@ -709,7 +663,7 @@ async fn tools_can_be_shown_and_forbidden() {
         client.stream(request).await.expect("the server accepts").collect::<Vec<_>>().await;
         let request = model.request(1).await;
         assert_eq!(
-            (request.json["tool_choice"].as_str(), request.tools()),
+            (request.tool_choice().as_deref(), request.tools()),
             (Some("none"), vec!["read_file".to_owned()])
         );
     }
@@ -720,6 +674,7 @@ async fn what_a_server_does_not_know_is_asked_for_once() {
     for (wire, refused, member) in [
         (Wire::Chat, "Unrecognized request argument supplied: stream_options", "stream_options"),
         (Wire::Responses, "Encrypted content is not supported with this model.", "include"),
+        (Wire::Messages, "cache_control: Extra inputs are not permitted", "cache_control"),
     ] {
         let refuse = status(400, &json!({"error": {"message": refused}}).to_string());
         let model = FakeModel::start(wire, [refuse, text("4"), text("5")]);
@@ -734,6 +689,20 @@ async fn what_a_server_does_not_know_is_asked_for_once() {
 }
 
 #[tokio::test]
+async fn a_model_that_cannot_write_so_much_is_asked_for_less() {
+    let refused =
+        "max_tokens: 32000 > 4096, which is the maximum allowed number of output tokens for claude-3";
+    let refuse = status(400, &json!({"type": "error", "error": {"message": refused}}).to_string());
+    let model = FakeModel::start(Wire::Messages, [refuse, text("4"), text("5")]);
+    let client = client(Wire::Messages, endpoint(&model.base_url()));
+    for expected in ["shown: 4\nagent: 4\n", "shown: 5\nagent: 5\n"] {
+        assert_eq!(step(&*client, &[user("2+2?")]).await.lines, expected);
+    }
+    let asked: Vec<_> = model.requests().iter().map(|request| request.json["max_tokens"].as_u64()).collect();
+    assert_eq!(asked, [Some(32_000), Some(4096), Some(4096)]);
+}
+
+#[tokio::test]
 async fn a_whole_answer_to_a_streaming_request_is_an_answer() {
     for (wire, body, expected) in [
         (
@@ -745,6 +714,11 @@ async fn a_whole_answer_to_a_streaming_request_is_an_answer() {
             Wire::Chat,
             include_str!("../captures/llama-chat-whole.json"),
             "call: read_file {\"path\": \"src/config.toml\"}\n",
+        ),
+        (
+            Wire::Messages,
+            include_str!("../captures/litellm-messages-whole.json"),
+            "shown: Hello there, this is a mock answer.\nagent: Hello there, this is a mock answer.\n",
         ),
     ] {
         let model = FakeModel::start(wire, [status(200, body)]);
@@ -770,6 +744,8 @@ async fn real_streams_read_the_same_in_pieces_of_any_size() {
         (Wire::Responses, include_str!("../captures/llama-responses-call.sse")),
         (Wire::Responses, include_str!("../captures/litellm-responses-calls.sse")),
         (Wire::Chat, include_str!("../captures/llama-chat-call.sse")),
+        (Wire::Messages, include_str!("../captures/llama-messages-call.sse")),
+        (Wire::Messages, include_str!("../captures/litellm-messages-call.sse")),
     ] {
         let mut stories = Vec::new();
         for size in [usize::MAX, 1, 2, 3, 7, 1000] {
@@ -804,9 +780,10 @@ fn neither_a_client_nor_its_endpoint_shows_the_key() {
     let endpoint = endpoint(&format!("https://user:{KEY}@host.test:8443/v1?key={KEY}"));
     assert_eq!(endpoint.server(), "https://host.test:8443/v1");
     let shown = format!(
-        "{endpoint:?} {:?} {:?}",
+        "{endpoint:?} {:?} {:?} {:?}",
         ChatClient::new(endpoint.clone()),
-        ResponsesClient::new(endpoint.clone())
+        ResponsesClient::new(endpoint.clone()),
+        MessagesClient::new(endpoint.clone())
     );
     assert!(!shown.contains(KEY) && shown.contains("host.test"), "{shown}");
 }
@@ -829,25 +806,29 @@ async fn broken_histories_are_refused_in_the_servers_words() {
             vec![user("hi"), call("a")],
             "No tool output found for function call a",
             "did not have response messages: a",
+            "`tool_use` ids were found without `tool_result` blocks immediately after: a",
         ),
         (
             vec![user("hi"), output("a")],
             "No tool call found for function call output",
             "must be a response to a preceeding message",
+            "unexpected `tool_use_id` found in `tool_result` blocks: a",
         ),
         (
             vec![user("hi"), call("a"), call("a"), output("a")],
             "Duplicate item found with id a",
             "Duplicate value for 'tool_call_id'",
+            "`tool_use` ids must be unique",
         ),
         (
             vec![user("hi"), call("a"), output("a"), output("a")],
             "Duplicate function call output",
             "Duplicate value for 'tool_call_id'",
+            "each tool_use must have a single result",
         ),
     ];
-    for (items, on_responses, on_chat) in table {
-        for (wire, words) in [(Wire::Responses, on_responses), (Wire::Chat, on_chat)] {
+    for (items, on_responses, on_chat, on_messages) in table {
+        for (wire, words) in WIRES.into_iter().zip([on_responses, on_chat, on_messages]) {
             let model = FakeModel::start(wire, []).allow_refusals();
             let step = step(&*client(wire, endpoint(&model.base_url())), &items).await;
             let error = describe(&step.end.expect_err("the server refuses"));

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::{
     model::{
         ErrorKind, ModelError, Request, ToolChoice, ToolSpec, arguments,
+        call_ids::SentIds,
         client::{Wish, Wishes},
         http::Endpoint,
         options::{Effort, NullContent},
@@ -121,6 +122,7 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
     let tools: Vec<_> = request.tools.iter().map(|tool| Tool::of(tool, is_strict)).collect();
     let openai = endpoint.is_openai();
     let has_new_bound = openai == wishes.holds(Wish::UsualTokenBound);
+    let ids = SentIds::of(request.items, Wire::Chat);
     let body = Body {
         model: &endpoint.model,
         stream: true,
@@ -134,14 +136,14 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
         tool_choice: Choice::of(request.tool_choice).filter(|_| !tools.is_empty()),
         parallel_tool_calls: options.parallel_tool_calls.filter(|_| !tools.is_empty()),
         tools,
-        messages: messages(endpoint, request),
+        messages: messages(endpoint, request, &ids),
     };
     serde_json::to_string(&body).map_err(|error| {
         ModelError::new(ErrorKind::Settings, format!("the request cannot be written: {error}"))
     })
 }
 
-fn messages<'a>(endpoint: &Endpoint, request: Request<'a>) -> Vec<Message<'a>> {
+fn messages<'a>(endpoint: &Endpoint, request: Request<'a>, ids: &'a SentIds) -> Vec<Message<'a>> {
     let mut messages = Vec::with_capacity(request.items.len() + 1);
     if !request.instructions.is_empty() {
         messages.push(Message::System { content: request.instructions });
@@ -153,14 +155,14 @@ fn messages<'a>(endpoint: &Endpoint, request: Request<'a>) -> Vec<Message<'a>> {
             Item::Agent(message) => step.say(&message.text),
             Item::Reasoning(reasoning) if endpoint.options.echo_reasoning => step.think(reasoning),
             Item::Reasoning(_) | Item::Opaque(_) => {}
-            Item::Call(call) => step.tool_calls.push(call_json(call)),
+            Item::Call(call) => step.tool_calls.push(call_json(call, ids.get(&call.id))),
             Item::User(message) => {
                 step.finish(&mut messages);
                 messages.push(Message::User { content: user_text(message) });
             }
             Item::Output(ToolOutput { call_id, text, .. }) => {
                 step.finish(&mut messages);
-                messages.push(Message::Tool { tool_call_id: call_id, content: text });
+                messages.push(Message::Tool { tool_call_id: ids.get(call_id), content: text });
             }
         }
     }
@@ -233,11 +235,11 @@ impl<'a> Assistant<'a> {
 
 /// The call with all members that the server gave it, and with arguments that are an object: llama.cpp and vLLM read
 /// the calls of the history, and refuse the whole thread for one that they cannot read.
-fn call_json(call: &ToolCall) -> Value {
+fn call_json(call: &ToolCall, id: &str) -> Value {
     let own = call.raw.as_ref().filter(|raw| raw.wire == Wire::Chat);
     let mut json: Map<String, Value> =
         own.and_then(|raw| serde_json::from_str(&raw.json).ok()).unwrap_or_default();
-    json.insert("id".to_owned(), call.id.as_str().into());
+    json.insert("id".to_owned(), id.into());
     json.insert("type".to_owned(), "function".into());
     let function = json.entry("function").or_insert_with(|| Value::Object(Map::new()));
     if !function.is_object() {

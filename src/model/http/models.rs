@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::{Endpoint, MAX_REFUSAL_BYTES, ModelError, Way, client, failure, read, shown, with_key};
+use super::{
+    BEARER_HEADER, Endpoint, MAX_REFUSAL_BYTES, ModelError, Way, client, failure, read, shown, with_key,
+};
 
 /// Bytes that are read of a list of models; the longest known list (300 models) has 0.5 MB.
 const MAX_LIST_BYTES: usize = 4 * 1024 * 1024;
@@ -41,7 +43,7 @@ async fn ask(endpoint: &Endpoint, within: Duration) -> Result<Probed, ModelError
     let url = endpoint.url("models");
     let address = shown(&url);
     let client = client(endpoint.connect_timeout, Way::to(&url))?;
-    let request = with_key(client.get(url), endpoint)?;
+    let request = with_key(client.get(url), endpoint, BEARER_HEADER)?;
     let response = request.send().await.map_err(|error| failure::of_sending(endpoint, &error))?;
     if !response.status().is_success() {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -35,6 +35,26 @@ fn a_base_url_may_be_written_in_many_ways() {
 }
 
 #[test]
+fn the_messages_wire_is_below_the_version_whether_the_base_url_names_it_or_not() {
+    for (base_url, expected) in [
+        ("https://host.test", "https://host.test/v1/messages"),
+        ("https://host.test/", "https://host.test/v1/messages"),
+        ("https://host.test/v1", "https://host.test/v1/messages"),
+        ("https://host.test/v1/", "https://host.test/v1/messages"),
+        ("https://host.test/v1/messages", "https://host.test/v1/messages"),
+        ("https://host.test/messages", "https://host.test/v1/messages"),
+        ("https://host.test/api/v4/", "https://host.test/api/v4/messages"),
+        ("https://host.test/anthropic?a=b", "https://host.test/anthropic/v1/messages?a=b"),
+        ("https://host.test/video", "https://host.test/video/v1/messages"),
+    ] {
+        let endpoint = Endpoint::new(base_url, "model").expect("a good base URL");
+        let path = endpoint.path(Wire::Messages, "messages");
+        assert_eq!(endpoint.url(&path).to_string(), expected, "{base_url:?}");
+        assert_eq!(endpoint.path(Wire::Chat, "chat/completions"), "chat/completions");
+    }
+}
+
+#[test]
 fn what_is_no_base_url_is_refused_by_the_setting_s_name() {
     for (base_url, why) in [
         ("", "is empty"),
@@ -62,7 +82,7 @@ fn a_key_that_no_header_can_carry_is_a_matter_of_settings() {
     let mut endpoint = Endpoint::new("https://host.test/v1", "model").expect("a good URL");
     endpoint.key = Some("sk-1\nX-Other: 2".into());
     endpoint.key_source = Some("the setting api_key_command".to_owned());
-    let error = endpoint.authorization().expect_err("a line break");
+    let error = endpoint.key_value(BEARER_HEADER).expect_err("a line break");
     assert_eq!(
         error.to_string(),
         "the key from the setting api_key_command holds characters that no key has, such as a line break"
@@ -73,7 +93,7 @@ fn a_key_that_no_header_can_carry_is_a_matter_of_settings() {
 fn blanks_around_a_key_are_no_part_of_it() {
     let mut endpoint = Endpoint::new("https://host.test/v1", "model").expect("a good URL");
     endpoint.key = Some("sk-1\n".into());
-    let value = endpoint.authorization().expect("a good key").expect("there is a key");
+    let value = endpoint.key_value(BEARER_HEADER).expect("a good key").expect("there is a key");
     assert_eq!(value, "Bearer sk-1");
 }
 
@@ -119,7 +139,7 @@ async fn each_request_to_a_server_on_this_machine_has_its_own_connection() {
     });
     let endpoint = Arc::new(Endpoint::new(&base_url, "model").expect("a good URL"));
     for _ in 0..2 {
-        let answer = post(&endpoint, "chat/completions", "{}".to_owned()).await.expect("an answer");
+        let answer = post(&endpoint, Wire::Chat, "chat/completions", "{}".to_owned()).await.expect("an answer");
         assert!(matches!(answer, Answer::Whole(body) if body == "{}"));
     }
     server.abort();

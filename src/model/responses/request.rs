@@ -9,6 +9,7 @@ use super::stored;
 use crate::{
     model::{
         ErrorKind, ModelError, Request, ToolChoice, ToolSpec, arguments,
+        call_ids::SentIds,
         client::{Wish, Wishes},
         http::Endpoint,
         strict_schema,
@@ -124,6 +125,7 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
         Some((id, new)) => (Some(id), new),
         None => (None, request.items),
     };
+    let ids = SentIds::of(request.items, Wire::Responses);
     let body = Body {
         model: &endpoint.model,
         stream: true,
@@ -142,7 +144,7 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
         tool_choice: Choice::of(request.tool_choice).filter(|_| !tools.is_empty()),
         parallel_tool_calls: options.parallel_tool_calls.filter(|_| !tools.is_empty()),
         tools,
-        input: input(items, Calls::of(endpoint)),
+        input: input(items, &ids, Calls::of(endpoint)),
     };
     serde_json::to_string(&body).map_err(|error| {
         ModelError::new(ErrorKind::Settings, format!("the request cannot be written: {error}"))
@@ -165,7 +167,7 @@ impl Calls {
     }
 }
 
-fn input(items: &[Item], calls: Calls) -> Vec<InputItem<'_>> {
+fn input<'a>(items: &'a [Item], ids: &'a SentIds, calls: Calls) -> Vec<InputItem<'a>> {
     let mut input = Vec::with_capacity(items.len());
     for (position, item) in items.iter().enumerate() {
         let item = match item {
@@ -175,8 +177,8 @@ fn input(items: &[Item], calls: Calls) -> Vec<InputItem<'_>> {
                 let followers = items.get(position + 1..).unwrap_or_default();
                 InputItem::of_reasoning(reasoning).filter(|_| is_followed(followers))
             }
-            Item::Call(call) => Some(InputItem::of_call(call, calls)),
-            Item::Output(output) => Some(InputItem::of_output(output)),
+            Item::Call(call) => Some(InputItem::of_call(call, ids.get(&call.id), calls)),
+            Item::Output(output) => Some(InputItem::of_output(output, ids.get(&output.call_id))),
             Item::Opaque(raw) => own(raw).map(InputItem::Raw),
         };
         input.extend(item);
@@ -239,13 +241,14 @@ impl<'a> InputItem<'a> {
         (sealed || plain).then_some(Self::Raw(raw))
     }
 
-    fn of_call(call: &'a ToolCall, calls: Calls) -> Self {
+    fn of_call(call: &'a ToolCall, id: &'a str, calls: Calls) -> Self {
         let arguments = match calls {
             Calls::Verbatim => call.arguments.as_str().into(),
             Calls::Readable => arguments::for_history(&call.arguments),
         };
-        let Some(raw) = call.raw.as_ref().and_then(own) else {
-            return Self::Call { r#type: "function_call", call_id: &call.id, name: &call.name, arguments };
+        // What the server sent holds the id that it does not take back.
+        let Some(raw) = call.raw.as_ref().and_then(own).filter(|_| id == call.id) else {
+            return Self::Call { r#type: "function_call", call_id: id, name: &call.name, arguments };
         };
         match serde_json::from_str(raw.get()) {
             Ok(Value::Object(mut mended))
@@ -258,8 +261,8 @@ impl<'a> InputItem<'a> {
         }
     }
 
-    fn of_output(output: &'a ToolOutput) -> Self {
-        Self::Output { r#type: "function_call_output", call_id: &output.call_id, output: &output.text }
+    fn of_output(output: &'a ToolOutput, id: &'a str) -> Self {
+        Self::Output { r#type: "function_call_output", call_id: id, output: &output.text }
     }
 
     fn message(role: &'static str, kind: &'static str, text: String) -> Self {

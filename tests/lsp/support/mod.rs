@@ -22,8 +22,8 @@ pub use transport::Answer;
 use askls::protocol::Wire;
 
 /// Runs a scenario once with each wire between askls and the model: what an editor sees must not depend on it.
-pub fn on_both_wires(scenario: impl Fn(Wire)) {
-    for wire in [Wire::Responses, Wire::Chat] {
+pub fn on_every_wire(scenario: impl Fn(Wire)) {
+    for wire in [Wire::Responses, Wire::Chat, Wire::Messages] {
         eprintln!("--- wire {wire}");
         scenario(wire);
     }

@@ -1,4 +1,4 @@
-//! A model server for tests: a real HTTP listener on the loopback that answers from a script, on either wire, keeps
+//! A model server for tests: a real HTTP listener on the loopback that answers from a script, on any wire, keeps
 //! what it was asked, and refuses histories that the real servers refuse, with their own words.
 //!
 //! ```ignore
@@ -16,6 +16,8 @@
 #![allow(dead_code, reason = "each test binary uses its part of it")]
 #![allow(clippy::expect_used, reason = "a test fails where its machine does")]
 
+mod messages;
+mod messages_rules;
 mod rules;
 mod serve;
 mod wire;
@@ -267,7 +269,15 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The history as one line an item, the same on both wires: `user: …`, `agent: …`, `reasoning`, `call: name
+    /// The key, in the header of its wire.
+    pub(crate) fn key(&self) -> Option<&str> {
+        match self.wire {
+            Wire::Messages => self.header("x-api-key"),
+            Wire::Responses | Wire::Chat => self.header("authorization")?.strip_prefix("Bearer "),
+        }
+    }
+
+    /// The history as one line an item, the same on every wire: `user: …`, `agent: …`, `reasoning`, `call: name
     /// arguments`, `output: …`.
     pub(crate) fn history(&self) -> Vec<String> {
         wire::history(self.wire, &self.json)
@@ -289,13 +299,19 @@ impl Request {
         wire::outputs(self.wire, &self.json)
     }
 
+    /// How far the model may choose to call: a word, or the object of the wire as JSON.
+    pub(crate) fn tool_choice(&self) -> Option<String> {
+        let choice = self.json.get("tool_choice")?;
+        let word = if self.wire == Wire::Messages { &choice["type"] } else { choice };
+        Some(word.as_str().map_or_else(|| choice.to_string(), str::to_owned))
+    }
+
     /// The names of the tools on offer.
     pub(crate) fn tools(&self) -> Vec<String> {
         let tools = self.json["tools"].as_array().cloned().unwrap_or_default();
         let name = |tool: &Value| match self.wire {
-            Wire::Responses => tool["name"].as_str().map(str::to_owned),
+            Wire::Responses | Wire::Messages => tool["name"].as_str().map(str::to_owned),
             Wire::Chat => tool["function"]["name"].as_str().map(str::to_owned),
-            Wire::Messages => panic!("the Messages wire is not served yet"),
         };
         tools.iter().filter_map(name).collect()
     }
@@ -385,6 +401,12 @@ pub(crate) fn empty() -> Reply {
 /// Nothing but headers, then silence until the client leaves or the test releases it.
 pub(crate) fn stall() -> Reply {
     Reply::streamed().stall_after(0)
+}
+
+/// What a server of the Messages wire signs a thought with: it knows its own signature again, and refuses a thought that was changed.
+pub(crate) fn signature(thought: &str) -> String {
+    let sum = thought.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    format!("signed+{sum:016x}/==")
 }
 
 /// These bytes as an event stream.

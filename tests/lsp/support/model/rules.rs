@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 use askls::protocol::Wire;
 use serde_json::Value;
 
+use super::{Request, messages_rules};
+
 /// The longest id of a call and the longest name of a tool that the hosted servers take.
 const LONGEST_NAME: usize = 64;
 
 /// # Errors
 /// The status and the text with which the real server would refuse this request.
-pub(super) fn check(wire: Wire, request: &Value) -> Result<(), (u16, String)> {
+pub(super) fn check(asked: &Request) -> Result<(), (u16, String)> {
+    let (wire, request) = (asked.wire, &asked.json);
     if !request.is_object() {
         return refuse("We could not parse the JSON body of your request.");
     }
@@ -20,11 +23,12 @@ pub(super) fn check(wire: Wire, request: &Value) -> Result<(), (u16, String)> {
     if request["stream"] != true {
         return refuse("this server only streams");
     }
-    check_tools(wire, request)?;
     match wire {
-        Wire::Responses => check_responses(request),
-        Wire::Chat => check_chat(request),
-        Wire::Messages => panic!("the Messages wire is not served yet"),
+        Wire::Responses => check_tools(wire, request).and_then(|()| check_responses(request)),
+        Wire::Chat => check_tools(wire, request).and_then(|()| check_chat(request)),
+        Wire::Messages => {
+            messages_rules::check(request, asked.header("anthropic-version")).map_err(|text| (400, text))
+        }
     }
 }
 
@@ -52,9 +56,8 @@ fn check_tools(wire: Wire, request: &Value) -> Result<(), (u16, String)> {
     };
     for (position, tool) in tools.iter().enumerate() {
         let (function, at) = match wire {
-            Wire::Responses => (tool, format!("tools[{position}]")),
             Wire::Chat => (&tool["function"], format!("tools[{position}].function")),
-            Wire::Messages => panic!("the Messages wire is not served yet"),
+            _ => (tool, format!("tools[{position}]")),
         };
         let fits = |name: &str| {
             (1..=LONGEST_NAME).contains(&name.len())

@@ -49,14 +49,17 @@ fn answer_for(shared: &Shared, mut request: Request, method: &str, path: &str) -
         let expected = match request.wire {
             Wire::Responses => "/responses",
             Wire::Chat => "/chat/completions",
-            Wire::Messages => panic!("the Messages wire is not served yet"),
+            Wire::Messages => "/v1/messages",
         };
         let reply = if method != "POST" || !path.ends_with(expected) {
             state.faults.push(format!("request {number} was {method} {path}, not POST …{expected}"));
             super::status(404, r#"{"error":{"message":"Not Found","type":"not_found"}}"#)
-        } else if let Err((status, text)) = rules::check(request.wire, &request.json) {
+        } else if let Err((status, text)) = rules::check(&request) {
             state.refusals.push(text.clone());
-            let error = json!({"error": {"message": text, "type": "invalid_request_error", "param": null, "code": null}});
+            let error = match request.wire {
+                Wire::Messages => json!({"type": "error", "error": {"type": "invalid_request_error", "message": text}}),
+                _ => json!({"error": {"message": text, "type": "invalid_request_error", "param": null, "code": null}}),
+            };
             super::status(status, &error.to_string())
         } else {
             match &mut state.script {

@@ -1,9 +1,9 @@
-//! The two wires of the fake model: the same reply as the events of either, and either's history as the same lines.
+//! The wires of the fake model: the same reply as the events of each, and the history of each as the same lines.
 
 use askls::protocol::Wire;
 use serde_json::{Map, Value, json};
 
-use super::{Ending, Part, Streamed};
+use super::{Ending, Part, Streamed, messages};
 
 /// A piece of a stream as it is written.
 pub(super) struct Frame {
@@ -18,16 +18,16 @@ pub(super) fn frames(wire: Wire, number: usize, reply: &Streamed, usage_wanted: 
     match wire {
         Wire::Responses => ResponsesFrames::default().of(number, reply),
         Wire::Chat => chat_frames(number, reply, usage_wanted),
-        Wire::Messages => panic!("the Messages wire is not served yet"),
+        Wire::Messages => messages::frames(number, reply),
     }
 }
 
 /// Words with the blank after them: small enough to show an order, large enough to read.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(' ')
 }
 
-fn call_id(id: &Option<String>, number: usize, position: usize) -> String {
+pub(super) fn call_id(id: &Option<String>, number: usize, position: usize) -> String {
     id.clone().unwrap_or_else(|| format!("call_{number}_{}", position + 1))
 }
 
@@ -221,7 +221,7 @@ fn chat_frames(number: usize, reply: &Streamed, usage_wanted: bool) -> Vec<Frame
 }
 
 /// A string, or the texts of a list of parts.
-fn text_of(content: &Value) -> String {
+pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
@@ -236,8 +236,7 @@ fn text_of(content: &Value) -> String {
 fn items(wire: Wire, json: &Value) -> Vec<Value> {
     let key = match wire {
         Wire::Responses => "input",
-        Wire::Chat => "messages",
-        Wire::Messages => panic!("the Messages wire is not served yet"),
+        Wire::Chat | Wire::Messages => "messages",
     };
     json[key].as_array().cloned().unwrap_or_default()
 }
@@ -250,21 +249,23 @@ pub(super) fn instructions(wire: Wire, json: &Value) -> String {
             .and_then(|messages| messages.iter().find(|message| message["role"] == "system"))
             .map(|message| text_of(&message["content"]))
             .unwrap_or_default(),
-        Wire::Messages => panic!("the Messages wire is not served yet"),
+        Wire::Messages => text_of(&json["system"]),
     }
 }
 
 pub(super) fn outputs(wire: Wire, json: &Value) -> Vec<(String, String)> {
-    let output = |item: Value| match wire {
+    let word = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+    let outputs = |item: Value| match wire {
         Wire::Responses if item["type"] == "function_call_output" => {
-            Some((item["call_id"].as_str()?.to_owned(), text_of(&item["output"])))
+            vec![(word(&item["call_id"]), text_of(&item["output"]))]
         }
         Wire::Chat if item["role"] == "tool" => {
-            Some((item["tool_call_id"].as_str()?.to_owned(), text_of(&item["content"])))
+            vec![(word(&item["tool_call_id"]), text_of(&item["content"]))]
         }
-        _ => None,
+        Wire::Messages => messages::outputs(&item),
+        _ => Vec::new(),
     };
-    items(wire, json).into_iter().filter_map(output).collect()
+    items(wire, json).into_iter().flat_map(outputs).collect()
 }
 
 pub(super) fn history(wire: Wire, json: &Value) -> Vec<String> {
@@ -273,7 +274,7 @@ pub(super) fn history(wire: Wire, json: &Value) -> Vec<String> {
         match wire {
             Wire::Responses => lines.extend(responses_line(&item)),
             Wire::Chat => chat_lines(&item, &mut lines),
-            Wire::Messages => panic!("the Messages wire is not served yet"),
+            Wire::Messages => messages::lines(&item, &mut lines),
         }
     }
     lines

@@ -1,0 +1,28 @@
+//! What the servers of each wire want in the head of every request, unless the settings say otherwise.
+
+use crate::protocol::Wire;
+
+/// The header whose value begins with `Bearer`; in any other the key stands alone.
+pub(super) const BEARER_HEADER: &str = "authorization";
+
+/// The head of a wire's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The header that carries the key.
+    pub(super) key_header: &'static str,
+    /// Names and values.
+    pub(super) headers: &'static [(&'static str, &'static str)],
+}
+
+impl Head {
+    pub(super) fn of(wire: Wire) -> Self {
+        match wire {
+            Wire::Responses | Wire::Chat => Self { key_header: BEARER_HEADER, headers: &[] },
+            // The version of the wire that every server speaks. The newest one refuses a temperature, and nothing of
+            // what it brings is used here.
+            Wire::Messages => {
+                Self { key_header: "x-api-key", headers: &[("anthropic-version", "2023-06-01")] }
+            }
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Events of the Messages wire as a reply. Blocks are put together as they come, and count when the reply is over.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, value::RawValue};
+
+use super::{
+    block::{Block, is_object},
+    event::{Counts, Delta, Event, Message, Stop},
+};
+use crate::{
+    model::{
+        Finish, ModelError, ModelEvent,
+        call_ids::CallIds,
+        client::WholeDecoder,
+        http::{Endpoint, ServerError},
+        sse::{self, Decoder, Ending, Progress},
+    },
+    protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
+};
+
+/// Blocks of one reply; the largest seen has some dozens.
+const MAX_BLOCKS: usize = 1024;
+
+pub(super) struct MessagesDecoder {
+    endpoint: Arc<Endpoint>,
+    call_ids: CallIds,
+    /// In the order in which they began.
+    blocks: Vec<Block>,
+    /// Text was shown.
+    spoke: bool,
+    /// A block that is no text came since text was shown.
+    interrupted: bool,
+    stop: Stop,
+    counts: Option<Counts>,
+    events: Events,
+}
+
+/// What the events were, as far as it tells a reply from something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Events {
+    None,
+    /// None of them was of this wire.
+    Strange,
+    OfAReply,
+}
+
+impl MessagesDecoder {
+    /// `history` is what was sent: no new call takes the id of an old one.
+    pub(super) fn new(endpoint: Arc<Endpoint>, history: &[Item]) -> Self {
+        Self {
+            endpoint,
+            call_ids: CallIds::of(history),
+            blocks: Vec::new(),
+            spoke: false,
+            interrupted: false,
+            stop: Stop::default(),
+            counts: None,
+            events: Events::None,
+        }
+    }
+
+    fn begin(&mut self, block: Block, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if self.blocks.len() >= MAX_BLOCKS {
+            return Err(sse::malformed(&self.endpoint, "more blocks than any reply has"));
+        }
+        let kind = block.kind().to_owned();
+        let text = block.text(&kind);
+        self.blocks.push(block);
+        self.interrupted |= kind != "text" && self.spoke;
+        self.show(&kind, &text, out);
+        Ok(())
+    }
+
+    /// Shows text of a block. What stands between two texts sets them apart.
+    fn show(&mut self, kind: &str, text: &str, out: &mut Vec<ModelEvent>) {
+        if text.is_empty() {
+            return;
+        }
+        match kind {
+            "text" => {
+                let apart = std::mem::take(&mut self.interrupted);
+                self.spoke = true;
+                out.push(ModelEvent::TextDelta(if apart { format!("\n\n{text}") } else { text.to_owned() }));
+            }
+            "thinking" => out.push(ModelEvent::ReasoningDelta(text.to_owned())),
+            _ => {}
+        }
+    }
+
+    /// The block that a delta of this member goes on with; a new one when none was announced.
+    fn block(
+        &mut self,
+        index: Option<u64>,
+        member: &str,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<Option<&mut Block>, ModelError> {
+        let known = self
+            .blocks
+            .iter()
+            .rposition(|block| index.is_none_or(|index| block.index == Some(index)) && block.takes(member));
+        let position = match known {
+            Some(position) => position,
+            None => {
+                let kind = match member {
+                    "text" | "citation" => "text",
+                    "thinking" | "signature" => "thinking",
+                    "partial_json" => "tool_use",
+                    // Of no block that is known, and nothing to make one of.
+                    _ => return Ok(None),
+                };
+                self.begin(Block::of_kind(index, kind), out)?;
+                self.blocks.len() - 1
+            }
+        };
+        Ok(self.blocks.get_mut(position))
+    }
+
+    fn delta(
+        &mut self,
+        index: Option<u64>,
+        json: &RawValue,
+        out: &mut Vec<ModelEvent>,
+    ) -> Result<(), ModelError> {
+        // A known member of another form than it should have is one that is not there.
+        let delta: Delta<'_> = serde_json::from_str(json.get()).unwrap_or_default();
+        let texts =
+            [("text", &delta.text), ("thinking", &delta.thinking), ("partial_json", &delta.partial_json)];
+        let mut is_known = false;
+        for (member, text) in texts {
+            let Some(text) = text else { continue };
+            is_known = true;
+            let Some(block) = self.block(index, member, out)? else { continue };
+            block.add(member, text);
+            if block.kind() == member {
+                self.show(member, text, out);
+            }
+        }
+        if let Some(signature) = delta.signature {
+            is_known = true;
+            if let Some(block) = self.block(index, "signature", out)? {
+                block.set("signature", signature);
+            }
+        }
+        if let Some(citation) = delta.citation {
+            is_known = true;
+            if let Some(block) = self.block(index, "citation", out)? {
+                block.add_citation(citation);
+            }
+        }
+        if is_known {
+            return Ok(());
+        }
+        // All deltas of this wire name the member that they add to; those of blocks to come will too.
+        let members: Map<String, Value> = serde_json::from_str(json.get()).unwrap_or_default();
+        for (name, value) in members.iter().filter(|(name, _)| *name != "type") {
+            if let (Some(text), Some(block)) = (value.as_str(), self.block(index, name, out)?) {
+                block.add(name, text);
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, usage: Option<&RawValue>) {
+        if let Some(later) = usage.and_then(|usage| serde_json::from_str(usage.get()).ok()) {
+            self.counts.get_or_insert_default().update(later);
+        }
+    }
+
+    /// # Errors
+    /// That a call is none.
+    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let finish = match self.stop.stop_reason.as_deref() {
+            Some("max_tokens" | "length") => Finish::Length,
+            Some("refusal") => Finish::Refusal,
+            Some("pause_turn") => Finish::Pause,
+            // The wire itself has no such word; gateways pass on those of the servers behind them.
+            Some("content_filter") => Finish::ContentFilter,
+            Some(reason) if reason.contains("context") => Finish::ContextTooLong,
+            // `end_turn`, `stop_sequence`, `tool_use`, none, and what else servers say: the items decide.
+            _ => Finish::Stop,
+        };
+        let is_cut = !matches!(finish, Finish::Stop | Finish::Pause);
+        let mut items = Vec::new();
+        let mut texts = Vec::new();
+        for block in std::mem::take(&mut self.blocks) {
+            if block.kind() == "text" {
+                texts.push(block);
+                continue;
+            }
+            items.extend(message(std::mem::take(&mut texts)));
+            items.extend(self.item(block, is_cut)?);
+        }
+        items.extend(message(texts));
+        match &finish {
+            Finish::Stop | Finish::Pause => {}
+            Finish::Refusal => self.refuse(&mut items, out),
+            _ => mark_last(&mut items, MessageState::Partial),
+        }
+        out.extend(items.into_iter().map(ModelEvent::Item));
+        out.push(ModelEvent::Done { finish, usage: self.counts.as_ref().map(Counts::usage) });
+        Ok(())
+    }
+
+    /// `None` for what must not stay in a history: a call that was cut or came twice, a block that never ended.
+    fn item(&mut self, block: Block, is_cut: bool) -> Result<Option<Item>, ModelError> {
+        let is_whole = block.is_whole || !is_cut;
+        let raw = |json: String| Raw { wire: Wire::Messages, json: json.into() };
+        Ok(match block.kind() {
+            "tool_use" => {
+                let arguments = block.arguments();
+                if is_cut && !(block.is_whole && is_object(&arguments)) {
+                    return Ok(None);
+                }
+                let (given, name) = (block.text("id"), block.text("name"));
+                let members = block.into_members();
+                if name.is_empty() {
+                    return Err(sse::malformed(&self.endpoint, &members.to_string()));
+                }
+                let Some(id) = self.call_ids.take(&given, &name, &arguments) else { return Ok(None) };
+                let unknown = members.without(&["type", "id", "name", "input"]);
+                let raw = (!unknown.is_empty()).then(|| raw(unknown.to_string()));
+                Some(Item::Call(ToolCall { id, name, arguments, raw }))
+            }
+            "thinking" | "redacted_thinking" => {
+                let text = block.text("thinking");
+                let raw = is_whole.then(|| raw(block.into_json()));
+                (raw.is_some() || !text.is_empty()).then_some(Item::Reasoning(Reasoning { text, raw }))
+            }
+            _ => is_whole.then(|| Item::Opaque(raw(block.into_json()))),
+        })
+    }
+
+    /// Says why the model declined, where the server does; else its last words are what it declined with.
+    fn refuse(&mut self, items: &mut Vec<Item>, out: &mut Vec<ModelEvent>) {
+        let Some(explanation) = self.stop.explanation().map(str::to_owned) else {
+            return mark_last(items, MessageState::Refusal);
+        };
+        mark_last(items, MessageState::Partial);
+        self.interrupted = self.spoke;
+        self.show("text", &explanation, out);
+        let message = AgentMessage { text: explanation, state: MessageState::Refusal, raw: None };
+        items.push(Item::Agent(message));
+    }
+}
+
+/// Texts with nothing between them are one message: a text with citations comes in a block for each of its parts.
+fn message(blocks: Vec<Block>) -> Option<Item> {
+    let text: String = blocks.iter().map(|block| block.text("text")).collect();
+    let is_spoken = |block: &Block| !block.text("text").trim().is_empty();
+    let spoken: Vec<_> = blocks.into_iter().filter(is_spoken).collect();
+    // Servers refuse blocks without a word, so that those are no loss; plain text can be made anew.
+    let raw = spoken.iter().any(|block| !block.is_plain_text()).then(|| {
+        let blocks: Vec<_> = spoken.into_iter().map(Block::into_json).collect();
+        Raw { wire: Wire::Messages, json: format!(r#"{{"content":[{}]}}"#, blocks.join(",")).into() }
+    });
+    let message = AgentMessage { text, state: MessageState::Whole, raw };
+    (!message.text.is_empty()).then_some(Item::Agent(message))
+}
+
+/// The last words of a reply that was cut are not all of them.
+fn mark_last(items: &mut [Item], state: MessageState) {
+    let last = items.iter_mut().rev().find_map(|item| match item {
+        Item::Agent(message) => Some(message),
+        _ => None,
+    });
+    if let Some(message) = last {
+        message.state = state;
+        message.raw = None;
+    }
+}
+
+impl WholeDecoder for MessagesDecoder {
+    fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
+        let mut out = Vec::new();
+        let message: Option<Message<'_>> = serde_json::from_str(body).ok();
+        let content = message.as_ref().and_then(|message| message.content);
+        let blocks: Option<Vec<&RawValue>> = content.and_then(|list| serde_json::from_str(list.get()).ok());
+        let (Some(message), Some(blocks)) = (message, blocks) else {
+            let json: Value = serde_json::from_str(body).unwrap_or_default();
+            return Err(match ServerError::find(&json) {
+                Some(error) => error.in_stream(&self.endpoint),
+                None => sse::malformed(&self.endpoint, body),
+            });
+        };
+        for block in blocks {
+            if let Some(mut block) = Block::announced(None, block) {
+                block.is_whole = true;
+                self.begin(block, &mut out)?;
+            }
+        }
+        self.count(message.usage);
+        self.stop = Stop { stop_reason: message.stop_reason, stop_details: message.stop_details };
+        self.finish(&mut out)?;
+        Ok(out)
+    }
+}
+
+impl Decoder for MessagesDecoder {
+    fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
+        let event: Event<'_> =
+            serde_json::from_str(data).map_err(|_| sse::malformed(&self.endpoint, data))?;
+        let kind = event.r#type.as_deref().unwrap_or_default();
+        if kind == "error" || event.error.is_some() {
+            let json: Value = serde_json::from_str(data).unwrap_or_default();
+            return Err(ServerError::find(&json).unwrap_or_default().in_stream(&self.endpoint));
+        }
+        match kind {
+            "message_start" => {
+                let message = event.message.and_then(|message| serde_json::from_str(message.get()).ok());
+                self.count(message.and_then(|message: Message<'_>| message.usage));
+            }
+            "content_block_start" => {
+                let block = event.content_block.and_then(|block| Block::announced(event.index, block));
+                if let Some(block) = block {
+                    self.begin(block, out)?;
+                }
+            }
+            "content_block_delta" => {
+                if let Some(delta) = event.delta {
+                    self.delta(event.index, delta, out)?;
+                }
+            }
+            "content_block_stop" => {
+                let of_this = |block: &&mut Block| event.index.is_none() || block.index == event.index;
+                if let Some(block) = self.blocks.iter_mut().rev().find(of_this) {
+                    block.is_whole = true;
+                }
+            }
+            "message_delta" => {
+                self.count(event.usage);
+                let stop = event.delta.and_then(|delta| serde_json::from_str::<Stop>(delta.get()).ok());
+                if let Some(stop) = stop.filter(|stop| stop.stop_reason.is_some()) {
+                    self.stop = stop;
+                }
+            }
+            "message_stop" => {
+                self.finish(out)?;
+                return Ok(Progress::Over);
+            }
+            // Signs of life, and whatever else is to come.
+            _ => {
+                let json = || serde_json::from_str::<Value>(data).unwrap_or_default();
+                // An error may lie flat in the event.
+                if let Some(error) = kind.is_empty().then(json).and_then(|json| ServerError::find(&json)) {
+                    return Err(error.in_stream(&self.endpoint));
+                }
+                if self.events == Events::None && kind != "ping" {
+                    self.events = Events::Strange;
+                }
+                return Ok(self.progress());
+            }
+        }
+        self.events = Events::OfAReply;
+        Ok(self.progress())
+    }
+
+    fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        // A server that said why it ends has ended, whatever becomes of the connection.
+        if self.stop.stop_reason.is_some() {
+            return self.finish(out);
+        }
+        if self.events == Events::Strange && !matches!(ending, Ending::Fault(_)) {
+            return Err(sse::malformed(&self.endpoint, "a stream without a message"));
+        }
+        Err(sse::interrupted(&self.endpoint, ending))
+    }
+}
+
+impl MessagesDecoder {
+    fn progress(&self) -> Progress {
+        if self.stop.stop_reason.is_some() { Progress::Ending } else { Progress::More }
+    }
+}
+
+#[cfg(test)]
+mod tests;
