@@ -101,7 +101,7 @@ struct CommonArguments {
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// How the server is spoken to.
-    #[arg(long, value_name = "WIRE", value_parser = ["responses", "chat"])]
+    #[arg(long, value_name = "WIRE", value_parser = ["responses", "chat", "messages"])]
     wire: Option<String>,
 }
 

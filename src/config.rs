@@ -4,6 +4,7 @@
 //! environment, the editor or the command line. Nothing here fails: what cannot be used becomes a [`Warning`], and
 //! everything else works, except that no server is chosen while a setting that decides about it cannot be used. This is the only module that reads the environment.
 
+mod entry;
 pub mod environment;
 pub mod key;
 mod load;
@@ -23,7 +24,11 @@ use serde_json::{Map, Value};
 
 use crate::{
     agent::{ApprovalPolicy, FirstTool, Limits, RetryPolicy},
-    model::select::{Choice, KeySource, LocalServer, OpenAi},
+    model::{
+        Tunings,
+        http::{Certificates, ProxyChoice, Route},
+        select::{Choice, KeySource, LocalServer, ServiceVariables},
+    },
     tools::ToolSettings,
 };
 
@@ -110,11 +115,16 @@ impl Settings {
     }
 
     pub fn limits(&self) -> Limits {
+        self.limits_for("")
+    }
+
+    /// The limits of a turn with that model.
+    pub fn limits_for(&self, model: &str) -> Limits {
         let defaults = Limits::default();
         Limits {
             max_steps: self.values.max_steps.map_or(defaults.max_steps, |steps| steps.0),
             on_limit: self.values.on_limit.unwrap_or(defaults.on_limit),
-            context_tokens: None,
+            context_tokens: self.tunings().of(model).context_tokens.map(|tokens| tokens.0),
         }
     }
 
@@ -123,12 +133,22 @@ impl Settings {
     }
 
     pub fn retries(&self) -> RetryPolicy {
-        RetryPolicy::default()
+        let defaults = RetryPolicy::default();
+        let first_wait = self.values.retry_wait.map_or(defaults.first_wait, schema::Seconds::duration);
+        RetryPolicy {
+            max_attempts: self.values.max_attempts.map_or(defaults.max_attempts, |attempts| attempts.0),
+            first_wait,
+            longest_wait: defaults.longest_wait.max(first_wait),
+            longest_server_wait: self
+                .values
+                .max_retry_wait
+                .map_or(defaults.longest_server_wait, schema::Seconds::duration),
+        }
     }
 
     /// Whether turns begin with a call.
     pub fn first_tool(&self) -> FirstTool {
-        FirstTool::default()
+        self.values.tool_choice.clone().map(|choice| choice.0).unwrap_or_default()
     }
 
     pub fn tools(&self) -> ToolSettings {
@@ -141,19 +161,72 @@ impl Settings {
 
     /// What a model is chosen by. Holds keys, so it is not shown; nothing is asked or run yet.
     pub fn model_choice(&self) -> Choice {
+        let (route, unreadable) = self.route();
+        let service = |key, base_url| ServiceVariables {
+            key: self.environment.secret(key),
+            base_url: self.environment.text(base_url).map(str::to_owned),
+        };
         Choice {
             model: self.values.model.clone(),
             base_url: self.values.base_url.clone(),
             wire: self.values.wire,
-            unusable: unusable::reason(self),
+            unusable: unusable::reason(self).or(unreadable),
             key: self.explicit_key(),
-            openai: OpenAi {
-                key: self.environment.secret("OPENAI_API_KEY"),
-                base_url: self.environment.text("OPENAI_BASE_URL").map(str::to_owned),
-            },
+            openai: service("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+            anthropic: service("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
             local: self.local_servers(),
+            route,
             connect_timeout: self.values.connect_timeout.map(schema::Seconds::duration),
             idle_timeout: self.values.idle_timeout.map(schema::Seconds::duration),
+            reply_timeout: self.values.reply_timeout.map(schema::Seconds::duration),
+            tunings: self.tunings(),
+        }
+    }
+
+    /// The way to whichever server is chosen, and why it cannot be gone.
+    fn route(&self) -> (Route, Option<String>) {
+        let certificates = self.values.ca_file.as_ref().map(|file| {
+            let path = project::expand(&file.0, &self.environment);
+            let source = path.display().to_string();
+            match load::read_bytes(&path) {
+                Ok(pem) => Ok(Certificates { source, pem: pem.into() }),
+                Err(error) => Err(format!("ca_file {source} cannot be read: {error}")),
+            }
+        });
+        let (certificates, unreadable) = match certificates.transpose() {
+            Ok(certificates) => (certificates, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let values = &self.values;
+        let route = Route {
+            key_header: values.auth_header.as_ref().map(|header| header.0.clone()),
+            headers: values
+                .headers
+                .iter()
+                .flatten()
+                .map(|(name, value)| (name.0.clone(), value.0.clone()))
+                .collect(),
+            query: values
+                .query
+                .iter()
+                .flatten()
+                .map(|(name, value)| (name.clone(), value.0.clone()))
+                .collect(),
+            proxy: match values.proxy.as_ref().map(schema::ProxyText::address) {
+                None => ProxyChoice::System,
+                Some(None) => ProxyChoice::None,
+                Some(Some(address)) => ProxyChoice::Url(address.clone()),
+            },
+            certificates,
+        };
+        (route, unreadable)
+    }
+
+    fn tunings(&self) -> Tunings {
+        let models = self.values.models.iter().flatten();
+        Tunings {
+            general: self.values.tuning.clone(),
+            models: models.map(|(name, tuning)| (name.clone(), tuning.clone())).collect(),
         }
     }
 

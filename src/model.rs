@@ -21,6 +21,7 @@ mod strict_schema;
 mod surrogates;
 mod text_calls;
 mod think_tags;
+pub mod tuning;
 mod unreadable;
 
 use std::fmt;
@@ -32,6 +33,7 @@ use crate::protocol::{Item, Usage, Wire};
 pub use catalog::Price;
 pub use error::{ErrorKind, ModelError, Retry};
 pub use options::Options;
+pub use tuning::{Tuning, Tunings};
 
 /// One model on one server (or inside askls).
 pub trait ModelClient: Send + Sync {

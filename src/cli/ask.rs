@@ -125,10 +125,11 @@ async fn turn(
     if let Some(printer) = printer.filter(|_| !chosen.is_named) {
         printer.notice(format!("model: {}, since {}", chosen.client.info(), chosen.why));
     }
+    let limits = settings.limits_for(&chosen.client.info().name);
     let agent = Agent {
         model: chosen.client,
         tools: Toolbox::standard(&settings.tools()),
-        limits: settings.limits(),
+        limits,
         policy: settings.policy(),
         retries: settings.retries(),
         first_tool: settings.first_tool(),

@@ -6,15 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
-use toml::de::{DeTable, ValueDeserializer};
 
 use super::{
     Environment, Loaded, Origin, Settings, SettingsFile, Warning,
+    entry::{self, Entry},
     project::{self, Trust},
     project_file,
-    schema::{KEYS, Key, ProjectRule, Values},
+    schema::{KEYS, Key, Shape, Values},
     unusable::{self, Unusable},
 };
 
@@ -57,7 +56,7 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
             layers.refuse(Some(name), variable, "is no Unicode text".to_owned(), &origin);
         }
         if let Some(text) = environment.text(variable) {
-            let entry = Entry { name: name.to_owned(), value: text.into(), place: variable.to_owned() };
+            let entry = Entry::new(name, &text.into(), variable);
             layers.lay(entry, &origin, Trust::Full);
         }
     }
@@ -82,8 +81,7 @@ pub(super) fn with_editor(settings: &Settings, value: &Value) -> Loaded {
         Value::Null => {}
         Value::Object(members) => {
             for (name, value) in members.iter().filter(|(name, _)| !EDITORS_OWN.contains(&name.as_str())) {
-                let place = format!("editor settings, {path}{name}");
-                let entry = Entry { name: name.clone(), value: value.clone(), place };
+                let entry = Entry::new(name, value, &format!("editor settings, {path}{name}"));
                 layers.lay(entry, &Origin::Editor, Trust::Full);
             }
         }
@@ -95,8 +93,7 @@ pub(super) fn with_editor(settings: &Settings, value: &Value) -> Loaded {
 pub(super) fn with_command_line(settings: &Settings, values: &Map<String, Value>) -> Loaded {
     let mut layers = Layers { settings: settings.clone(), warnings: Vec::new() };
     for (name, value) in values {
-        let entry = Entry { name: name.clone(), value: value.clone(), place: "command line".to_owned() };
-        layers.lay(entry, &Origin::CommandLine, Trust::Full);
+        layers.lay(Entry::new(name, value, "command line"), &Origin::CommandLine, Trust::Full);
     }
     layers.done()
 }
@@ -105,14 +102,6 @@ pub(super) fn with_command_line(settings: &Settings, values: &Map<String, Value>
 struct Layers {
     settings: Settings,
     warnings: Vec<Warning>,
-}
-
-/// One value as one place says it.
-struct Entry {
-    name: String,
-    value: Value,
-    /// Where it stands, for a warning.
-    place: String,
 }
 
 impl Layers {
@@ -132,7 +121,8 @@ impl Layers {
         };
         self.settings.files.push(SettingsFile { path: path.to_owned(), exists: true });
         let warnings = self.warnings.len();
-        let entries = self.entries(path, &text);
+        let (entries, broken) = entry::of_file(path, &text);
+        self.warnings.extend(broken);
         if trust != Trust::None
             && let Some(broken) = self.warnings.get(warnings).cloned()
         {
@@ -146,45 +136,8 @@ impl Layers {
         }
     }
 
-    /// The values of a file in their order. Lines that are not valid TOML become one warning, and the lines around them count.
-    fn entries(&mut self, path: &Path, text: &str) -> Vec<Entry> {
-        let place = |offset: usize| {
-            let (line, column) = position(text, offset);
-            format!("{}:{line}:{column}", path.display())
-        };
-        let (table, errors) = DeTable::parse_recoverable(text);
-        let broken: Vec<usize> =
-            errors.iter().filter_map(toml::de::Error::span).map(|span| span.start).collect();
-        if let Some(error) = errors.first() {
-            let place = place(broken.first().copied().unwrap_or_default());
-            self.warn(&place, format!("not valid TOML: {}; the other lines are used", error.message()));
-        }
-        let mut entries: Vec<_> = table
-            .into_inner()
-            .into_iter()
-            .filter(|(key, value)| {
-                let before = text.get(..key.span().start).unwrap_or_default();
-                let line = before.rfind('\n').map_or(0, |newline| newline + 1);
-                let end = value.span().end;
-                let end =
-                    text.get(end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |more| end + more);
-                !broken.iter().any(|offset| (line..=end).contains(offset))
-            })
-            .collect();
-        entries.sort_by_key(|(key, _)| key.span().start);
-        entries
-            .into_iter()
-            .map(|(key, value)| Entry {
-                place: place(key.span().start),
-                name: key.into_inner().into_owned(),
-                // What JSON has no form for (not a number, infinity) fits no setting either.
-                value: Value::deserialize(ValueDeserializer::from(value)).unwrap_or_default(),
-            })
-            .collect()
-    }
-
     fn lay(&mut self, entry: Entry, origin: &Origin, trust: Trust) {
-        let Entry { name, value, place } = entry;
+        let Entry { name, value, place, members } = entry;
         if name.replace('-', "_").eq_ignore_ascii_case("api_key") {
             return self.warn(
                 &place,
@@ -194,7 +147,8 @@ impl Layers {
             );
         }
         let Some(key) = Key::named(&name) else {
-            let (message, near) = unknown(&name);
+            let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+            let (message, near) = unknown(&name, "", &names);
             let meant = near.or_else(|| unusable::inside(&value)).filter(|_| trust != Trust::None);
             return self.refuse(meant, &place, message, origin);
         };
@@ -204,26 +158,87 @@ impl Layers {
         if is_empty && !(*origin == Origin::CommandLine && unusable::decides(key.name)) {
             return;
         }
+        let inner = match key.shape {
+            Shape::Value => return self.lay_value(key, &[], value, &place, origin, trust),
+            Shape::Table | Shape::Models if value.is_object() => members,
+            Shape::Table | Shape::Models => {
+                let name = (trust != Trust::None).then_some(key.name);
+                let message = format!("{} must be {}", key.name, key.expects);
+                return self.refuse(name, &place, message, origin);
+            }
+        };
+        // One warning for the table, not one for each member.
+        if let Err(message) = project::admit_table(key, origin, trust) {
+            return self.warn(&place, message);
+        }
+        for member in inner {
+            match key.shape {
+                Shape::Models => self.lay_model(key, member, origin, trust),
+                Shape::Value | Shape::Table => {
+                    let path = [key.spelling(&member.name)];
+                    self.lay_value(key, &path, member.value, &member.place, origin, trust);
+                }
+            }
+        }
+    }
+
+    /// The settings of one model.
+    fn lay_model(&mut self, key: &'static Key, model: Entry, origin: &Origin, trust: Trust) {
+        if !model.value.is_object() {
+            return self.warn(&model.place, format!("{} must be {}", key.name, key.expects));
+        }
+        for setting in model.members {
+            let Some(of_model) = Key::named(&setting.name).filter(|key| key.of_models) else {
+                let names = KEYS.iter().filter(|key| key.of_models).map(|key| key.name);
+                let (message, _) = unknown(&setting.name, " of a model", &names.collect::<Vec<_>>());
+                self.warn(&setting.place, message);
+                continue;
+            };
+            if let Err(message) = of_model.check(&setting.value) {
+                self.warn(&setting.place, message);
+                continue;
+            }
+            let path = [model.name.clone(), setting.name];
+            self.lay_value(key, &path, setting.value, &setting.place, origin, trust);
+        }
+    }
+
+    /// Lays a value, or the one below `path` in a table, over what is there.
+    fn lay_value(
+        &mut self,
+        key: &'static Key,
+        path: &[String],
+        value: Value,
+        place: &str,
+        origin: &Origin,
+        trust: Trust,
+    ) {
+        let nest = |value, name: &String| Value::Object([(name.clone(), value)].into_iter().collect());
+        let value = path.iter().rev().fold(value, nest);
         let proposed = match key.check(&value) {
             Ok(proposed) => proposed,
             Err(message) => {
                 let name = (trust != Trust::None).then_some(key.name);
-                return self.refuse(name, &place, message, origin);
+                return self.refuse(name, place, message, origin);
             }
         };
-        if key.project == ProjectRule::Never && !matches!(origin, Origin::UserFile(_)) {
-            return self.warn(&place, format!("{name} counts in the user's own settings file only"));
+        if let Err(message) = project::admit_table(key, origin, trust) {
+            return self.warn(place, message);
         }
         if let Err(message) = project::admit(key, &proposed, &self.settings.values, trust) {
-            return self.warn(&place, message);
+            return self.warn(place, message);
         }
+        let value = match self.settings.set.remove(key.name) {
+            Some((below, _)) if key.shape != Shape::Value => merged(below, value),
+            _ => value,
+        };
         self.settings.set.insert(key.name, (value, origin.clone()));
         let whole: Map<_, _> =
             self.settings.set.iter().map(|(name, (value, _))| ((*name).to_owned(), value.clone())).collect();
         match serde_json::from_value(Value::Object(whole)) {
             Ok(values) => self.settings.values = values,
             // Each value fits by itself, and none depends on another.
-            Err(error) => self.warn(&place, error.to_string()),
+            Err(error) => self.warn(place, error.to_string()),
         }
     }
 
@@ -249,6 +264,17 @@ impl Layers {
 
 /// A settings file's text. A folder, a device and a file of some other size or encoding are errors.
 fn read(path: &Path) -> io::Result<String> {
+    let text = String::from_utf8(read_bytes(path)?).map_err(|error| {
+        let before = error.utf8_error().valid_up_to();
+        let valid = String::from_utf8_lossy(error.as_bytes().get(..before).unwrap_or_default());
+        let (line, column) = entry::position(&valid, before);
+        io::Error::other(format!("line {line}, column {column} is no UTF-8"))
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// The bytes of a regular file of a size that people write.
+pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path).map_err(|error| match error.kind() {
         // A root that is a file has no settings below it.
         io::ErrorKind::NotADirectory => io::ErrorKind::NotFound.into(),
@@ -260,26 +286,28 @@ fn read(path: &Path) -> io::Result<String> {
     if metadata.len() > LARGEST_FILE {
         return Err(io::Error::other(format!("it is larger than {LARGEST_FILE} bytes")));
     }
-    let text = String::from_utf8(fs::read(path)?).map_err(|error| {
-        let before = error.utf8_error().valid_up_to();
-        let valid = String::from_utf8_lossy(error.as_bytes().get(..before).unwrap_or_default());
-        let (line, column) = position(&valid, before);
-        io::Error::other(format!("line {line}, column {column} is no UTF-8"))
-    })?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    fs::read(path)
 }
 
-/// One-based line and column, the column in characters.
-fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let column = before.get(line_start..).unwrap_or_default().chars().count();
-    (before.matches('\n').count() + 1, column + 1)
+/// One table over another, member by member.
+fn merged(below: Value, above: Value) -> Value {
+    match (below, above) {
+        (Value::Object(mut below), Value::Object(above)) => {
+            for (name, value) in above {
+                let value = match below.remove(&name) {
+                    Some(old) => merged(old, value),
+                    None => value,
+                };
+                below.insert(name, value);
+            }
+            Value::Object(below)
+        }
+        (_, above) => above,
+    }
 }
 
-/// What is said of a name that no setting has, and the setting that was probably meant.
-fn unknown(name: &str) -> (String, Option<&'static str>) {
-    let names: Vec<&'static str> = KEYS.iter().map(|key| key.name).collect();
+/// What is said of a name that no setting (`kind`) has, and the setting that was probably meant.
+fn unknown(name: &str, kind: &str, names: &[&'static str]) -> (String, Option<&'static str>) {
     // `maxSteps` and `max-steps` are `max_steps`.
     let mut spelling = String::new();
     for c in name.chars() {
@@ -289,8 +317,8 @@ fn unknown(name: &str) -> (String, Option<&'static str>) {
         spelling.extend(if c == '-' { '_' } else { c }.to_lowercase());
     }
     let shown: String = name.chars().take(LONGEST_NAME).collect();
-    match similar::get_close_matches(spelling.as_str(), &names, 1, LIKENESS).first() {
-        Some(near) => (format!("there is no setting {shown}; did you mean {near}?"), Some(near)),
-        None => (format!("there is no setting {shown}; the settings are: {}", names.join(", ")), None),
+    match similar::get_close_matches(spelling.as_str(), names, 1, LIKENESS).first() {
+        Some(near) => (format!("there is no setting {shown}{kind}; did you mean {near}?"), Some(near)),
+        None => (format!("there is no setting {shown}{kind}; askls status lists them all"), None),
     }
 }

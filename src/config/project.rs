@@ -8,13 +8,13 @@ use std::{
 };
 
 use crate::{
-    agent::Limits,
-    model::{http::DEFAULT_CONNECT_TIMEOUT, select::LOCAL_IDLE_TIMEOUT},
+    agent::{Limits, RetryPolicy},
+    model::{http::DEFAULT_CONNECT_TIMEOUT, select::LOCAL_IDLE_TIMEOUT, tuning::Tokens},
     tools::run_command,
 };
 
 use super::{
-    Environment, schema,
+    Environment, Origin, schema,
     schema::{Bounded, Key, ProjectRule, Values},
 };
 
@@ -40,24 +40,29 @@ pub(super) fn trust(root: &Path, user: &Values, environment: &Environment) -> Tr
     if trusted.into_iter().any(|folder| root.starts_with(folder)) { Trust::Folder } else { Trust::None }
 }
 
-/// Whether a value may be laid over `current`. The error says why not.
-pub(super) fn admit(key: &Key, proposed: &Values, current: &Values, trust: Trust) -> Result<(), String> {
-    if trust == Trust::Full {
-        return Ok(());
-    }
+/// Whether a place may say anything about a setting at all. The error says why not.
+pub(super) fn admit_table(key: &Key, origin: &Origin, trust: Trust) -> Result<(), String> {
     let name = key.name;
     match key.project {
-        ProjectRule::Free => Ok(()),
-        ProjectRule::Trusted if trust == Trust::Folder => Ok(()),
-        ProjectRule::Trusted => Err(format!(
+        ProjectRule::Never if !matches!(origin, Origin::UserFile(_)) => {
+            Err(format!("{name} counts in the user's own settings file only"))
+        }
+        ProjectRule::Trusted if trust == Trust::None => Err(format!(
             "{name} of a project is ignored, since it could send your key away or run a program; to allow it, add \
              the project's folder to trusted_folders in your own settings file"
         )),
-        ProjectRule::Narrower if is_narrower(name, proposed, current) => Ok(()),
-        ProjectRule::Narrower => {
+        ProjectRule::Free | ProjectRule::Narrower | ProjectRule::Trusted | ProjectRule::Never => Ok(()),
+    }
+}
+
+/// Whether a value may be laid over `current`. The error says why not.
+pub(super) fn admit(key: &Key, proposed: &Values, current: &Values, trust: Trust) -> Result<(), String> {
+    let name = key.name;
+    match key.project {
+        ProjectRule::Narrower if trust != Trust::Full && !is_narrower(name, proposed, current) => {
             Err(format!("a project may only make {name} stricter than your own settings; it is ignored"))
         }
-        ProjectRule::Never => Err(format!("{name} counts in the user's own settings file only")),
+        ProjectRule::Free | ProjectRule::Narrower | ProjectRule::Trusted | ProjectRule::Never => Ok(()),
     }
 }
 
@@ -80,6 +85,24 @@ fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
         "command_timeout" => {
             at_most(proposed.command_timeout, current.command_timeout, seconds(run_command::DEFAULT_TIMEOUT))
         }
+        "reply_timeout" => at_most(proposed.reply_timeout, current.reply_timeout, seconds(Duration::MAX)),
+        "max_attempts" => {
+            at_most(proposed.max_attempts, current.max_attempts, Bounded(RetryPolicy::default().max_attempts))
+        }
+        "max_retry_wait" => at_most(
+            proposed.max_retry_wait,
+            current.max_retry_wait,
+            seconds(RetryPolicy::default().longest_server_wait),
+        ),
+        "max_output_tokens" => {
+            at_most(proposed.tuning.max_output_tokens, current.tuning.max_output_tokens, Tokens(u64::MAX))
+        }
+        "context_tokens" => {
+            at_most(proposed.tuning.context_tokens, current.tuning.context_tokens, Tokens(u64::MAX))
+        }
+        "window" => at_most(proposed.tuning.window, current.tuning.window, Tokens(u64::MAX)),
+        "store" => at_most(proposed.tuning.store, current.tuning.store, false),
+        "text_calls" => at_most(proposed.tuning.text_calls, current.tuning.text_calls, false),
         _ => false,
     }
 }
@@ -89,11 +112,11 @@ fn at_most<T: PartialOrd>(proposed: Option<T>, current: Option<T>, default: T) -
 }
 
 fn seconds(duration: Duration) -> schema::Seconds {
-    Bounded(duration.as_secs().try_into().unwrap_or(u32::MAX))
+    schema::Seconds(duration)
 }
 
 /// The folder with a leading `~/` replaced by the home folder.
-fn expand(folder: &Path, environment: &Environment) -> PathBuf {
+pub(super) fn expand(folder: &Path, environment: &Environment) -> PathBuf {
     match (folder.strip_prefix("~"), environment.home()) {
         (Ok(below), Some(home)) => home.join(below),
         _ => folder.to_owned(),

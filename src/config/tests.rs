@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::*;
@@ -78,13 +79,39 @@ fn with_nothing_set_everything_is_its_default() {
         base_url = 
         api_key_env = 
         api_key_command = 
+        auth_header = authorization, or that of the service
+        headers = 
+        query = 
+        proxy = that of the environment
+        ca_file = 
+        connect_timeout = 15
+        idle_timeout = 120, or 300 for a server on this machine
+        reply_timeout = none
+        max_attempts = 6
+        retry_wait = 1
+        max_retry_wait = 120
+        tool_choice = auto
+        max_output_tokens = 
+        reasoning_effort = 
+        temperature = 
+        parallel_tool_calls = 
+        strict_tools = false
+        store = false
+        context_tokens = the model's window
+        window = 
+        echo_reasoning = true
+        think_tags = true
+        strict_alternation = false
+        null_content = null
+        text_calls = true for a server on this machine, else false
+        guided = auto
+        price = 
+        models = 
         max_steps = 50
         on_limit = message
         edits = propose
         approvals = edits
         approval_timeout = 120
-        connect_timeout = 15
-        idle_timeout = 120, or 300 for a server on this machine
         command_timeout = 120
         shell = the platform's shell
         background = auto
@@ -121,7 +148,7 @@ fn an_unknown_name_is_told_with_its_place_and_the_nearest_known_one() {
         expect![[r#"
             model = m ($/config/askls/config.toml)
             ! $/config/askls/config.toml:2:3: there is no setting max_step; did you mean max_steps?
-            ! $/config/askls/config.toml:3:1: there is no setting xyz; the settings are: model, wire, base_url, api_key_env, api_key_command, max_steps, on_limit, edits, approvals, approval_timeout, connect_timeout, idle_timeout, command_timeout, shell, background, show_answer, trusted_folders
+            ! $/config/askls/config.toml:3:1: there is no setting xyz; askls status lists them all
             ! editor settings, base-url: there is no setting base-url; did you mean base_url?
             ! editor settings, maxSteps: there is no setting maxSteps; did you mean max_steps?
         "#]],
@@ -139,17 +166,17 @@ fn a_value_that_does_not_fit_costs_only_itself() {
         .check_editor(
             json!({"command_timeout": -1, "trusted_folders": ["/"], "background": null, "show_answer": ""}),
             expect![[r#"
+                idle_timeout = 1.5 ($/config/askls/config.toml)
                 approvals = all ($/config/askls/config.toml)
                 ! $/config/askls/config.toml:1:1: max_steps must be a whole number from 1 to 10000, not 0
                 ! $/config/askls/config.toml:2:1: on_limit must be one of error, message, final_answer, not "never"
-                ! $/config/askls/config.toml:3:1: wire must be one of responses, chat, not 3
+                ! $/config/askls/config.toml:3:1: wire must be one of responses, chat, messages, not 3
                 ! $/config/askls/config.toml:4:1: shell must be a list of texts: the program and its first arguments
-                ! $/config/askls/config.toml:5:1: idle_timeout must be a whole number of seconds from 1 to 86400, not 1.5
                 ! $/config/askls/config.toml:7:1: base_url must be an address that begins with http:// or https://
                 ! $/config/askls/config.toml:8:1: model must be a text, not {"$__toml_private_datetime":"2026-01-01"}
                 ! $/config/askls/config.toml:9:2: edits must be one of propose, apply, not {"mode":"apply"}
-                ! ASKLS_WIRE: wire must be one of responses, chat, not "soap"
-                ! editor settings, command_timeout: command_timeout must be a whole number of seconds from 1 to 86400, not -1
+                ! ASKLS_WIRE: wire must be one of responses, chat, messages, not "soap"
+                ! editor settings, command_timeout: command_timeout must be a number of seconds from 0.001 to 86400, not -1
                 ! editor settings, trusted_folders: trusted_folders counts in the user's own settings file only
             "#]],
         );
@@ -203,11 +230,11 @@ fn a_project_may_narrow() {
         )
         .check(expect![[r#"
             model = m ($/project/.askls/config.toml)
+            idle_timeout = 300 ($/project/.askls/config.toml)
             max_steps = 5 ($/project/.askls/config.toml)
             on_limit = error ($/project/.askls/config.toml)
             edits = propose ($/project/.askls/config.toml)
             approvals = edits ($/project/.askls/config.toml)
-            idle_timeout = 300 ($/project/.askls/config.toml)
             command_timeout = 10 ($/project/.askls/config.toml)
         "#]]);
 }
@@ -352,9 +379,7 @@ fn what_decides_where_data_goes_and_cannot_be_used_is_never_left_out_in_silence(
     );
     check(
         Place::new().user("[server]\nbase_url = 'http://localhost:8080/v1'"),
-        expect![
-            "$/config/askls/config.toml:1:2: there is no setting server; the settings are: model, wire, base_url, api_key_env, api_key_command, max_steps, on_limit, edits, approvals, approval_timeout, connect_timeout, idle_timeout, command_timeout, shell, background, show_answer, trusted_folders"
-        ],
+        expect!["$/config/askls/config.toml:1:2: there is no setting server; askls status lists them all"],
     );
     check(
         Place::new().write("config/askls/config.toml", b"model = '\xff'"),
@@ -370,7 +395,9 @@ fn what_decides_where_data_goes_and_cannot_be_used_is_never_left_out_in_silence(
     );
     check(
         Place::new().user("trusted_folders = ['~/project']").project("wire = 'soap'"),
-        expect![[r#"$/project/.askls/config.toml:1:1: wire must be one of responses, chat, not "soap""#]],
+        expect![[
+            r#"$/project/.askls/config.toml:1:1: wire must be one of responses, chat, messages, not "soap""#
+        ]],
     );
     check_unusable(
         &Place::new().variable("ASKLS_BASE_URL", "http://localhost:1/v1"),
@@ -402,12 +429,187 @@ fn what_is_broken_elsewhere_or_said_again_by_a_stronger_layer_holds_nothing_up()
 #[test]
 fn a_variable_that_is_no_unicode_is_not_taken_for_one_that_is_not_set() {
     use std::{ffi::OsString, os::unix::ffi::OsStringExt as _};
-    for name in ["ASKLS_BASE_URL", "ASKLS_WIRE", "ASKLS_API_KEY", "OPENAI_BASE_URL"] {
+    for name in ["ASKLS_BASE_URL", "ASKLS_WIRE", "ASKLS_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"] {
         let garbled = OsString::from_vec(b"http://caf\xe9/v1".to_vec());
         let loaded = Settings::load(&Environment::from_pairs([(OsString::from(name), garbled)]), &[]);
         assert_eq!(loaded.warnings[0].to_string(), format!("{name}: is no Unicode text"));
         assert!(loaded.settings.model_choice().unusable.is_some(), "{name}");
     }
+}
+
+#[test]
+fn each_member_of_a_table_stands_for_itself_and_none_is_shown_that_may_be_a_secret() {
+    let place = Place::new().user(
+        "headers = { X-Team = 'sk-secret', Host = 'h', 'a b' = 'c', X-Two = 2 }\n[query]\napi-version = 'preview'\n\
+         key = 'sk-secret'\nbad = ['x']\n",
+    );
+    place.check_editor(
+        json!({"headers": {"x-team": "other", "X-More": "1"}, "query": 3}),
+        expect![[r#"
+            headers = x-more, x-team (editor)
+            query = api-version=preview, key ($/config/askls/config.toml)
+            ! $/config/askls/config.toml:1:35: headers must be a table of names and texts of one line, as { "X-Team" = "a" }, without content-type and host
+            ! $/config/askls/config.toml:1:47: headers must be a table of names and texts of one line, as { "X-Team" = "a" }, without content-type and host
+            ! $/config/askls/config.toml:1:60: headers must be a table of names and texts of one line, as { "X-Team" = "a" }, without content-type and host
+            ! $/config/askls/config.toml:5:1: query must be a table of names and texts, as { api-version = "preview" }
+            ! editor settings, query: query must be a table of names and texts, as { api-version = "preview" }
+        "#]],
+    );
+    let choice =
+        place.load().settings.with_editor(&json!({"headers": {"x-team": "other"}})).settings.model_choice();
+    let headers: Vec<_> = choice
+        .route
+        .headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {}", value.expose_secret()))
+        .collect();
+    assert_eq!(headers, ["x-team: other"]);
+    assert!(!format!("{choice:?}").contains("sk-secret"), "{choice:?}");
+}
+
+#[test]
+fn a_model_may_have_settings_of_its_own_and_a_bad_one_costs_only_itself() {
+    let place = Place::new().user(
+        "temperature = 0.5\nmax_output_tokens = 9\ncontext_tokens = 1000\n\n[models.\"qwen*\"]\ntext_calls = true\n\
+         temperature = 3\nmodel = 'x'\nguded = 'on'\nmax_output_tokens = 7\n\n[models.other]\nwindow = 4096\n\
+         context_tokens = 500\nprice = { input = 1, output = 2.5 }\n",
+    );
+    place.check_editor(
+        json!({"models": {"qwen3": {"guided": "on"}}}),
+        expect![[r#"
+            max_output_tokens = 9 ($/config/askls/config.toml)
+            temperature = 0.5 ($/config/askls/config.toml)
+            context_tokens = 1000 ($/config/askls/config.toml)
+            models = other, qwen* ($/config/askls/config.toml)
+            ! $/config/askls/config.toml:7:1: temperature must be a number from 0 to 2, not 3
+            ! $/config/askls/config.toml:8:1: there is no setting model of a model; askls status lists them all
+            ! $/config/askls/config.toml:9:1: there is no setting guded of a model; did you mean guided?
+            ! editor settings, models: models counts in the user's own settings file only
+        "#]],
+    );
+    let settings = place.load().settings;
+    let tunings = settings.model_choice().tunings;
+    let of = |model: &str| {
+        let tuning = tunings.of(model);
+        let tokens = tuning.max_output_tokens.map(|tokens| tokens.0);
+        (
+            tokens,
+            tuning.temperature.map(|number| number.0),
+            tuning.text_calls,
+            tuning.window.map(|window| window.0),
+        )
+    };
+    assert_eq!(of("qwen3:8b"), (Some(7), Some(0.5), Some(true), None));
+    assert_eq!(of("other"), (Some(9), Some(0.5), None, Some(4096)));
+    assert_eq!(settings.limits_for("other").context_tokens, Some(500));
+    assert_eq!(settings.limits().context_tokens, Some(1000));
+}
+
+#[test]
+fn a_broken_line_in_a_table_costs_only_itself() {
+    Place::new().user("[models.a]\nwindow = 1000\nprice = sk-secret\n[models.b]\nwindow = 2000\n").check(expect![[r#"
+        models = a, b ($/config/askls/config.toml)
+        ! $/config/askls/config.toml:3:9: not valid TOML: string values must be quoted, expected literal string; the other lines are used
+    "#]]);
+}
+
+#[test]
+fn the_settings_of_a_request_are_checked_by_their_bounds() {
+    Place::new()
+        .user(
+            "max_output_tokens = 0\ntemperature = 2.1\nparallel_tool_calls = 'yes'\nreasoning_effort = 'lots'\n\
+             tool_choice = 'two words'\nmax_attempts = 101\nretry_wait = 0\nmax_retry_wait = nan\nidle_timeout = 0.3\n\
+             auth_header = 'content-type'\nproxy = 'user:sk-secret@host'\nca_file = 'relative.pem'\nprice = { input = 1 }\n\
+             guided = true\nreply_timeout = 86401\n",
+        )
+        .check(expect![[r#"
+            idle_timeout = 0.3 ($/config/askls/config.toml)
+            ! $/config/askls/config.toml:1:1: max_output_tokens must be a whole number from 1 to 100000000, not 0
+            ! $/config/askls/config.toml:2:1: temperature must be a number from 0 to 2, not 2.1
+            ! $/config/askls/config.toml:3:1: parallel_tool_calls must be true or false, not "yes"
+            ! $/config/askls/config.toml:4:1: reasoning_effort must be one of none, minimal, low, medium, high, xhigh, max, not "lots"
+            ! $/config/askls/config.toml:5:1: tool_choice must be auto, none, required, or the name of a tool, not "two words"
+            ! $/config/askls/config.toml:6:1: max_attempts must be a whole number from 1 to 100, not 101
+            ! $/config/askls/config.toml:7:1: retry_wait must be a number of seconds from 0.001 to 86400, not 0
+            ! $/config/askls/config.toml:8:1: max_retry_wait must be a number of seconds from 0.001 to 86400, not {"float":"no number"}
+            ! $/config/askls/config.toml:10:1: auth_header must be the name of a header, as x-api-key, and not content-type or host, not "content-type"
+            ! $/config/askls/config.toml:11:1: proxy must be none, or an address that begins with http:// or https://
+            ! $/config/askls/config.toml:12:1: ca_file must be the absolute path of a file, or one that begins with ~/, not "relative.pem"
+            ! $/config/askls/config.toml:13:1: price must be a table of dollars for a million tokens, as { input = 1.25, cached = 0.125, output = 10 }, not {"input":1}
+            ! $/config/askls/config.toml:14:1: guided must be one of auto, on, off, not true
+            ! $/config/askls/config.toml:15:1: reply_timeout must be a number of seconds from 0.001 to 86400, not 86401
+        "#]]);
+}
+
+#[test]
+fn what_is_set_about_requests_reaches_them() {
+    let settings = Place::new()
+        .user(
+            "max_attempts = 2\nretry_wait = 0.05\nmax_retry_wait = 7\ntool_choice = 'read_file'\nreply_timeout = 1.5\n\
+             auth_header = 'X-Api-Key'\nproxy = 'http://me:sk-secret@proxy:3128'\n",
+        )
+        .load()
+        .settings;
+    assert_eq!(settings.first_tool(), FirstTool::Named("read_file".to_owned()));
+    expect![[r#"
+        RetryPolicy {
+            max_attempts: 2,
+            first_wait: 50ms,
+            longest_wait: 30s,
+            longest_server_wait: 7s,
+        }
+    "#]]
+    .assert_debug_eq(&settings.retries());
+    let choice = settings.model_choice();
+    assert_eq!(choice.reply_timeout, Some(Duration::from_millis(1500)));
+    expect![[r#"
+        Route {
+            key_header: Some(
+                "x-api-key",
+            ),
+            headers: [],
+            query: [],
+            proxy: Url(http://proxy:3128),
+            certificates: None,
+        }
+    "#]]
+    .assert_debug_eq(&choice.route);
+    let proxy = settings.shown().into_iter().find(|shown| shown.name == "proxy").unwrap();
+    assert_eq!(proxy.value, "http://proxy:3128");
+}
+
+#[test]
+fn a_file_of_certificates_that_cannot_be_read_ends_the_ask() {
+    let place = Place::new().user("ca_file = '~/missing.pem'");
+    let reason = place.load().settings.model_choice().unusable.unwrap();
+    assert!(reason.starts_with("ca_file ") && reason.contains("missing.pem cannot be read: "), "{reason}");
+    let place = place.write("missing.pem", b"-----BEGIN");
+    let choice = place.load().settings.model_choice();
+    assert_eq!((choice.unusable, choice.route.certificates.unwrap().pem.len()), (None, 10));
+}
+
+#[test]
+fn a_project_may_not_choose_the_way_of_a_request() {
+    Place::new()
+        .project(
+            "headers = { a = 'b', c = 'd' }\nquery = { a = 'b' }\nproxy = 'http://evil.example'\nca_file = '/evil.pem'\n\
+             auth_header = 'x'\nprice = { input = 0, output = 0 }\nstore = true\ntext_calls = true\n\
+             max_attempts = 7\nmax_retry_wait = 121\nreasoning_effort = 'low'\n[models.x]\nstore = true\n",
+        )
+        .check(expect![[r#"
+            reasoning_effort = low ($/project/.askls/config.toml)
+            ! $/project/.askls/config.toml:1:1: headers of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
+            ! $/project/.askls/config.toml:2:1: query of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
+            ! $/project/.askls/config.toml:3:1: proxy of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
+            ! $/project/.askls/config.toml:4:1: ca_file of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
+            ! $/project/.askls/config.toml:5:1: auth_header of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
+            ! $/project/.askls/config.toml:6:1: price of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
+            ! $/project/.askls/config.toml:7:1: a project may only make store stricter than your own settings; it is ignored
+            ! $/project/.askls/config.toml:8:1: a project may only make text_calls stricter than your own settings; it is ignored
+            ! $/project/.askls/config.toml:9:1: a project may only make max_attempts stricter than your own settings; it is ignored
+            ! $/project/.askls/config.toml:10:1: a project may only make max_retry_wait stricter than your own settings; it is ignored
+            ! $/project/.askls/config.toml:12:2: models counts in the user's own settings file only
+        "#]]);
 }
 
 #[test]

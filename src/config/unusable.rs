@@ -9,10 +9,27 @@ use super::{Origin, Settings, Warning};
 pub(super) const WHOLE_FILE: &str = "the settings file";
 
 /// Variables that decide like a setting without setting it.
-pub(super) const OTHER_VARIABLES: &[(&str, &str)] =
-    &[("ASKLS_API_KEY", "ASKLS_API_KEY"), ("OPENAI_BASE_URL", "OPENAI_BASE_URL")];
+pub(super) const OTHER_VARIABLES: &[(&str, &str)] = &[
+    ("ASKLS_API_KEY", "ASKLS_API_KEY"),
+    (OPENAI_BASE_URL, OPENAI_BASE_URL),
+    (ANTHROPIC_BASE_URL, ANTHROPIC_BASE_URL),
+];
 
-const DECIDING: &[&str] = &["base_url", "wire", "api_key_env", "api_key_command"];
+const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
+const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
+
+/// A way that leaves out a proxy, or a header by which a gateway sends things on, leads elsewhere too.
+const DECIDING: &[&str] = &[
+    "base_url",
+    "wire",
+    "api_key_env",
+    "api_key_command",
+    "auth_header",
+    "headers",
+    "query",
+    "proxy",
+    "ca_file",
+];
 
 /// The spellings of the key: of these the strongest layer counts.
 const KEYS: &[&str] = &["api_key_env", "api_key_command", "ASKLS_API_KEY"];
@@ -36,7 +53,7 @@ impl Unusable {
         let is_set = |name: &str| settings.origin(name).rank() > rank;
         match self.name {
             WHOLE_FILE => is_set("base_url"),
-            "OPENAI_BASE_URL" => settings.values.base_url.is_some(),
+            OPENAI_BASE_URL | ANTHROPIC_BASE_URL => settings.values.base_url.is_some(),
             name if KEYS.contains(&name) => {
                 let own_key = Origin::Environment("ASKLS_API_KEY").rank() > rank
                     && settings.environment.text("ASKLS_API_KEY").is_some();
@@ -69,7 +86,7 @@ pub(super) fn inside(value: &Value) -> Option<&'static str> {
 pub(super) fn reason(settings: &Settings) -> Option<String> {
     let unusable = settings.unusable.iter().find(|unusable| !unusable.is_overridden(settings))?;
     Some(format!(
-        "{}; nothing is sent anywhere until this is mended, since {} decides which server is asked",
+        "{}; nothing is sent anywhere until this is mended, since {} decides what goes where",
         unusable.warning, unusable.name
     ))
 }

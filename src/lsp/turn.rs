@@ -194,10 +194,11 @@ impl Turn {
             Some(Ok(prepared)) => prepared,
         };
         let tools = Toolbox::standard(&settings.tools());
+        let limits = settings.limits_for(&chosen.client.info().name);
         let agent = Agent {
             model: chosen.client,
             tools: if self.params.mode == Mode::Plan { tools.only_reading() } else { tools },
-            limits: settings.limits(),
+            limits,
             policy: settings.policy(),
             retries: settings.retries(),
             first_tool: settings.first_tool(),

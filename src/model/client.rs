@@ -163,7 +163,7 @@ impl<F: Format> WireClient<F> {
             wire: Some(F::WIRE),
             server: Some(endpoint.server()),
             context_window: endpoint.context_window.or_else(|| catalog::context_window(&endpoint.model)),
-            price: catalog::price(&endpoint.model),
+            price: endpoint.price,
         };
         let options = &endpoint.options;
         let mut wishes = Wishes::all(F::WISHES);
@@ -220,7 +220,7 @@ impl<F: Format> ModelClient for WireClient<F> {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
-        Box::pin(self.ask(request))
+        Box::pin(http::Deadline::of(&self.endpoint).keep(self.ask(request)))
     }
 }
 

@@ -1,38 +1,45 @@
 //! The way to a model server: where it is, with what key, how long to wait, and what its refusals mean.
 
+pub mod address;
+mod dates;
+mod deadline;
 mod failure;
 mod head;
 mod models;
 mod retry_after;
+mod route;
 
 use std::{
-    collections::BTreeMap,
     fmt,
-    net::IpAddr,
-    sync::{Arc, Mutex, Once, PoisonError},
-    time::Duration,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{
-    Client, RequestBuilder, Response, Url,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
-    redirect,
+    RequestBuilder, Response, StatusCode, Url,
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use tokio::time::timeout;
 use tokio_util::bytes::Bytes;
 
+use crate::protocol::Wire;
+
 use super::{
-    ErrorKind, ModelError, Options,
+    ModelError, Options, Price,
     sse::{self, EventStream},
 };
+use address::shown;
+use route::client;
 
-use crate::protocol::Wire;
-use head::{BEARER_HEADER, Head};
-
+pub(super) use deadline::Deadline;
 pub(super) use failure::{ServerError, clean};
 pub use models::{Probed, models, probe};
+pub use route::{Certificates, ProxyChoice, Route};
 
 /// How long a server may take to accept a connection, unless the settings say otherwise.
 pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -46,8 +53,14 @@ const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 /// Bytes of a reply that comes as one whole body: the longest replies of today's models are below 1 MB.
 const MAX_WHOLE_BYTES: usize = 8 * 1024 * 1024;
 
+/// How soon a request fails that crossed the end of its connection: the server's machine answers it at once.
+const LONGEST_CROSSING: Duration = Duration::from_millis(500);
+
 /// The setting that a base URL comes from, unless it was another's.
 const BASE_URL: &str = "base_url";
+
+/// The variable of a base URL that goes with Anthropic's key.
+pub(super) const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
 
 /// One model on one server, and how to speak to it. `Debug` shows neither the key nor what the URL may carry of one.
 #[derive(Clone)]
@@ -60,16 +73,23 @@ pub struct Endpoint {
     pub model: String,
     /// Whether the server itself told the model's name, so that no refusal is about it.
     pub model_is_listed: bool,
-    /// Sent in the header of the wire; local servers need none.
+    /// Sent in the header of the wire, unless the route names another one; local servers need none.
     pub key: Option<SecretString>,
     /// Where the key comes from, for people: `the environment variable OPENAI_API_KEY`. Named when a server refuses it.
     pub key_source: Option<String>,
     pub connect_timeout: Duration,
     /// The longest silence, before the first byte and between two; comments of the stream are no silence.
     pub idle_timeout: Duration,
-    /// The model's whole window where the server told it; `None` means that the catalog is asked.
+    /// The longest time for one whole reply, from the request to its end; `None` is as long as it takes.
+    pub reply_timeout: Option<Duration>,
+    pub route: Route,
+    /// The model's whole window where the server or the user told it; `None` means that the catalog is asked.
     pub context_window: Option<u64>,
+    /// What the model's tokens cost here, where that is known; servers on this machine cost nothing.
+    pub price: Option<Price>,
     pub options: Options,
+    /// Whether a request was answered, so that the next one may travel on a connection that was kept.
+    has_answered: Arc<AtomicBool>,
 }
 
 impl Endpoint {
@@ -93,7 +113,7 @@ impl Endpoint {
         model: impl Into<String>,
     ) -> Result<Self, ModelError> {
         Ok(Self {
-            base_url: parse_base_url(setting, base_url)?,
+            base_url: address::parse(setting, base_url)?,
             setting,
             model: model.into(),
             model_is_listed: false,
@@ -101,8 +121,12 @@ impl Endpoint {
             key_source: None,
             connect_timeout: DEFAULT_CONNECT_TIMEOUT,
             idle_timeout: DEFAULT_IDLE_TIMEOUT,
+            reply_timeout: None,
+            route: Route::default(),
             context_window: None,
+            price: None,
             options: Options::default(),
+            has_answered: Arc::default(),
         })
     }
 
@@ -124,38 +148,20 @@ impl Endpoint {
         self.base_url.host_str() == Some("api.openai.com")
     }
 
-    /// The URL of a path below the base URL, with the base URL's query.
-    fn url(&self, path: &str) -> Url {
-        let mut url = self.base_url.clone();
-        url.set_path(&format!("{}/{path}", self.base_url.path().trim_end_matches('/')));
-        url
-    }
-
     /// The path below the base URL of what a wire calls `name`. Servers of the Messages wire are named without the
     /// version of their API; where it is named all the same, it is not repeated.
     pub(super) fn path(&self, wire: Wire, name: &str) -> String {
-        let last = self.base_url.path().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let is_version = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-        let is_versioned = last.strip_prefix('v').is_some_and(is_version);
         match wire {
-            Wire::Messages if !is_versioned => format!("v1/{name}"),
+            Wire::Messages if !address::is_versioned(&self.base_url) => format!("v1/{name}"),
             Wire::Messages | Wire::Chat | Wire::Responses => name.to_owned(),
         }
     }
 
-    /// The key as the value of the header that carries it.
-    fn key_value(&self, header: &str) -> Result<Option<HeaderValue>, ModelError> {
-        let Some(key) = &self.key else { return Ok(None) };
-        let scheme = if header.eq_ignore_ascii_case(BEARER_HEADER) { "Bearer " } else { "" };
-        let mut value =
-            HeaderValue::from_str(&format!("{scheme}{}", key.expose_secret().trim())).map_err(|_| {
-                let source = self.key_source.as_deref().unwrap_or("the settings");
-                let message =
-                    format!("the key from {source} holds characters that no key has, such as a line break");
-                ModelError::new(ErrorKind::Settings, message)
-            })?;
-        value.set_sensitive(true);
-        Ok(Some(value))
+    /// The URL of a path below the base URL, with the query of the base URL and of the settings.
+    fn url(&self, path: &str) -> Url {
+        let mut url = self.base_url.clone();
+        url.set_path(&format!("{}/{path}", self.base_url.path().trim_end_matches('/')));
+        self.route.with_query(url)
     }
 }
 
@@ -167,99 +173,6 @@ impl fmt::Debug for Endpoint {
             .field("key", &self.key)
             .finish_non_exhaustive()
     }
-}
-
-fn parse_base_url(setting: &str, text: &str) -> Result<Url, ModelError> {
-    let refuse = |why: &str| {
-        // What stands in front of an `@` may be a password.
-        let shown = text.rsplit('@').next().unwrap_or_default().trim();
-        ModelError::new(
-            ErrorKind::Settings,
-            format!("{setting} {shown:?} {why}; it looks like https://api.openai.com/v1"),
-        )
-    };
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(refuse("is empty"));
-    }
-    let mut url = Url::parse(text).map_err(|_| refuse("is no URL: it begins with http:// or https://"))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
-        return Err(refuse("does not begin with http:// or https:// and a host"));
-    }
-    url.set_fragment(None);
-    let path = url.path().trim_end_matches('/');
-    let path = ["/chat/completions", "/responses", "/messages"]
-        .iter()
-        .find_map(|tail| path.strip_suffix(tail))
-        .unwrap_or(path);
-    let path = path.trim_end_matches('/').to_owned();
-    url.set_path(&path);
-    Ok(url)
-}
-
-fn shown(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}://{host}{port}{}", url.scheme(), url.path().trim_end_matches('/'))
-}
-
-/// How a server is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
-    /// A server on this machine: no proxy could reach it, and one elsewhere must not see what goes to it.
-    Direct,
-    /// Through the proxies that the environment or the system names, if any.
-    Proxies,
-}
-
-impl Way {
-    fn to(url: &Url) -> Self {
-        let host = url.host_str().unwrap_or_default();
-        let is_here = match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-            // Nobody is at the unspecified address but this machine.
-            Ok(address) => address.to_canonical().is_loopback() || address.is_unspecified(),
-            Err(_) => host == "localhost" || host.ends_with(".localhost"),
-        };
-        if is_here { Self::Direct } else { Self::Proxies }
-    }
-}
-
-/// The client for a connect time-out. Connections are pooled for the whole process: there is one client for each
-/// time-out that the settings ever named and each [`Way`], and so normally one. The first one reads the machine's certificates and the
-/// proxies of the environment, which takes some milliseconds; nothing is read or sent before the first request.
-fn client(connect_timeout: Duration, way: Way) -> Result<Client, ModelError> {
-    static CLIENTS: Mutex<BTreeMap<(Duration, Way), Client>> = Mutex::new(BTreeMap::new());
-    static PROVIDER: Once = Once::new();
-    // An error means that the process has a provider already, which serves as well.
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-
-    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(client) = clients.get(&(connect_timeout, way)) {
-        return Ok(client.clone());
-    }
-    let builder = || {
-        let builder = match way {
-            // Nothing is kept for the next request: to connect costs nothing here, and llama.cpp ends a connection
-            // after each streamed reply without a word, so that a request which follows at once would be lost.
-            Way::Direct => Client::builder().no_proxy().pool_max_idle_per_host(0),
-            Way::Proxies => Client::builder(),
-        };
-        builder
-            .user_agent(concat!("askls/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(connect_timeout)
-            // A redirected POST would lose its body or carry the key to another host: the user is told instead.
-            .redirect(redirect::Policy::none())
-    };
-    let client = builder()
-        .build()
-        .or_else(|error| {
-            // A machine without certificates can still speak to local servers, and to no other.
-            tracing::warn!(%error, "no certificates found on this machine: only http:// servers can be reached");
-            builder().tls_certs_only([]).build()
-        })
-        .map_err(|error| ModelError::new(ErrorKind::Settings, format!("no HTTP client can be made: {error}")))?;
-    clients.insert((connect_timeout, way), client.clone());
-    Ok(client)
 }
 
 /// What a server made of a request that it accepted.
@@ -279,23 +192,20 @@ pub(super) async fn post(
     path: &str,
     body: String,
 ) -> Result<Answer, ModelError> {
-    let head = Head::of(wire);
     let url = endpoint.url(path);
     let address = shown(&url);
-    let mut request = client(endpoint.connect_timeout, Way::to(&url))?
-        .post(url)
-        .header(ACCEPT, "text/event-stream")
-        .header(CONTENT_TYPE, "application/json")
-        .body(body);
-    for (name, value) in head.headers {
-        request = request.header(*name, *value);
-    }
-    let request = with_key(request, endpoint, head.key_header)?;
-    let response = match timeout(endpoint.idle_timeout, request.send()).await {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    // What the user set for this server comes over what askls sends by itself, but the body is what it is.
+    headers.extend(route::headers(endpoint, wire)?);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let request = client(endpoint, &url)?.post(url).headers(headers).body(body);
+    let response = match timeout(endpoint.idle_timeout, send(endpoint, request)).await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => return Err(failure::of_sending(endpoint, &error)),
         Err(_) => return Err(failure::of_waiting(endpoint)),
     };
+    endpoint.has_answered.store(true, Ordering::Relaxed);
     if !response.status().is_success() {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         // What arrived of a refusal says more than why the rest did not.
@@ -308,9 +218,18 @@ pub(super) async fn post(
             &String::from_utf8_lossy(&body),
         ));
     }
+    if let Some(encoding) = response.headers().get(CONTENT_ENCODING) {
+        // gzip is undone by now, asked for or not, and its header is gone.
+        return Err(failure::of_encoding(endpoint, &address, encoding));
+    }
+    let is_empty = response.headers().get(CONTENT_LENGTH).is_some_and(|length| length == "0");
+    if is_empty || matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT) {
+        return Err(failure::of_nothing(endpoint, &address, response.status().as_u16()));
+    }
     match kind(response.headers()) {
         Kind::Events => Ok(Answer::Stream(sse::events(chunks(response), endpoint.idle_timeout))),
         Kind::Json => match read(response, MAX_WHOLE_BYTES, endpoint.idle_timeout).await {
+            Ok(body) if body.trim_ascii().is_empty() => Err(failure::of_nothing(endpoint, &address, 200)),
             Ok(body) => Ok(Answer::Whole(String::from_utf8_lossy(&body).into_owned())),
             Err((_, error)) => Err(error.into_model_error(endpoint)),
         },
@@ -318,19 +237,30 @@ pub(super) async fn post(
             let (Ok(body) | Err((body, _))) = read(response, MAX_REFUSAL_BYTES, endpoint.idle_timeout).await;
             Err(failure::of_page(endpoint, &address, &String::from_utf8_lossy(&body)))
         }
+        Kind::Media => {
+            let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+            Err(failure::of_media(endpoint, &address, kind.unwrap_or_default()))
+        }
         Kind::Unknown => unknown(response, endpoint, &address).await,
     }
 }
 
-fn with_key(
-    request: RequestBuilder,
-    endpoint: &Endpoint,
-    header: &str,
-) -> Result<RequestBuilder, ModelError> {
-    Ok(match endpoint.key_value(header)? {
-        Some(value) => request.header(header, value),
-        None => request,
-    })
+/// Sends a request, and once more when it went out on a kept connection that its server was ending in that moment: some
+/// (llama.cpp) end each without a word. Nobody has read such a request.
+async fn send(endpoint: &Endpoint, request: RequestBuilder) -> reqwest::Result<Response> {
+    let again = request.try_clone().filter(|_| endpoint.has_answered.load(Ordering::Relaxed));
+    let start = Instant::now();
+    match (request.send().await, again) {
+        (Err(error), Some(again))
+            if error.is_request()
+                && !error.is_connect()
+                && !error.is_timeout()
+                && start.elapsed() < LONGEST_CROSSING =>
+        {
+            again.send().await
+        }
+        (sent, _) => sent,
+    }
 }
 
 /// What a body is by its head.
@@ -340,31 +270,50 @@ enum Kind {
     Json,
     /// A web page: whatever answered is no model server.
     Page,
+    /// A picture, a sound, a film: the same.
+    Media,
     /// Servers that name no type, or plain text, stream all the same.
     Unknown,
 }
 
 fn kind(headers: &HeaderMap) -> Kind {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    [("event-stream", Kind::Events), ("json", Kind::Json), ("html", Kind::Page)]
-        .into_iter()
-        .find_map(|(word, of)| kind.contains(word).then_some(of))
-        .unwrap_or(Kind::Unknown)
+    let kind = kind.to_ascii_lowercase();
+    let kinds = [
+        ("event-stream", Kind::Events),
+        ("json", Kind::Json),
+        ("html", Kind::Page),
+        ("image/", Kind::Media),
+        ("audio/", Kind::Media),
+        ("video/", Kind::Media),
+    ];
+    kinds.into_iter().find_map(|(word, of)| kind.contains(word).then_some(of)).unwrap_or(Kind::Unknown)
 }
 
-/// Takes a body that does not say what it is for events, unless it begins as no stream does and every page.
+/// Takes a body that does not say what it is for what it begins as: a page, one JSON object, or else events.
 async fn unknown(response: Response, endpoint: &Endpoint, address: &str) -> Result<Answer, ModelError> {
     let mut rest = Box::pin(chunks(response));
     let first = match timeout(endpoint.idle_timeout, rest.next()).await {
         Ok(first) => first,
         Err(_) => return Err(sse::Fault::Silent.into_model_error(endpoint)),
     };
-    if let Some(Ok(bytes)) = &first
-        && bytes.trim_ascii_start().starts_with(b"<")
-    {
-        return Err(failure::of_page(endpoint, address, &String::from_utf8_lossy(bytes)));
+    let beginning = match &first {
+        Some(Ok(bytes)) => bytes.trim_ascii_start(),
+        Some(Err(_)) => b"",
+        None => return Err(failure::of_nothing(endpoint, address, 200)),
+    };
+    if beginning.starts_with(b"<") {
+        return Err(failure::of_page(endpoint, address, &String::from_utf8_lossy(beginning)));
     }
-    Ok(Answer::Stream(sse::events(stream::iter(first).chain(rest), endpoint.idle_timeout)))
+    let is_object = beginning.starts_with(b"{");
+    let body = stream::iter(first).chain(rest);
+    if !is_object {
+        return Ok(Answer::Stream(sse::events(body, endpoint.idle_timeout)));
+    }
+    match collect(body, MAX_WHOLE_BYTES, endpoint.idle_timeout).await {
+        Ok(body) => Ok(Answer::Whole(String::from_utf8_lossy(&body).into_owned())),
+        Err((_, error)) => Err(error.into_model_error(endpoint)),
+    }
 }
 
 fn chunks(response: Response) -> impl stream::Stream<Item = Result<Bytes, String>> + Send + 'static {
@@ -376,8 +325,16 @@ fn chunks(response: Response) -> impl stream::Stream<Item = Result<Bytes, String
 /// # Errors
 /// What was read so far, and why there is no more.
 async fn read(response: Response, most: usize, idle: Duration) -> Result<Vec<u8>, (Vec<u8>, sse::Fault)> {
+    collect(chunks(response), most, idle).await
+}
+
+async fn collect(
+    chunks: impl stream::Stream<Item = Result<Bytes, String>>,
+    most: usize,
+    idle: Duration,
+) -> Result<Vec<u8>, (Vec<u8>, sse::Fault)> {
+    let mut chunks = std::pin::pin!(chunks);
     let mut body = Vec::new();
-    let mut chunks = response.bytes_stream();
     loop {
         match timeout(idle, chunks.next()).await {
             Ok(None) => return Ok(body),
@@ -385,7 +342,7 @@ async fn read(response: Response, most: usize, idle: Duration) -> Result<Vec<u8>
                 return Err((body, sse::Fault::TooLarge));
             }
             Ok(Some(Ok(chunk))) => body.extend_from_slice(&chunk),
-            Ok(Some(Err(error))) => return Err((body, sse::Fault::Broken(failure::describe(&error)))),
+            Ok(Some(Err(error))) => return Err((body, sse::Fault::Broken(error))),
             Err(_) => return Err((body, sse::Fault::Silent)),
         }
     }

@@ -1,40 +1,38 @@
-//! Which model answers: what was set, else OpenAI where its key is, else a local server that answers, else the model
-//! inside askls. Nothing goes to the network before [`choose`] is called, and then only what the choice needs.
+//! Which model answers: what was set, else OpenAI or Anthropic where their key is, else a local server that answers,
+//! else the model inside askls. Nothing goes to the network before [`choose`] is called, and then only what the choice
+//! needs.
 
+mod key_source;
 mod late_key;
 mod local;
+mod place;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use futures::future::{BoxFuture, join_all};
-use reqwest::Url;
-use secrecy::SecretString;
+use futures::future::join_all;
 
 use crate::protocol::Wire;
 
 use super::{
-    ErrorKind, ModelClient, ModelError,
+    ErrorKind, ModelClient, ModelError, Tunings, catalog,
     chat::ChatClient,
-    http::{self, Endpoint, Probed},
+    http::{self, Endpoint, Probed, Route},
     messages::MessagesClient,
     offline::OfflineModel,
     responses::ResponsesClient,
 };
 
+pub use key_source::{KeyCommand, KeySource, ServiceVariables};
 pub use local::LocalServer;
 
 use late_key::LateKey;
+use place::{Place, Service};
 
 /// The name of the model inside askls, as a setting.
 pub const OFFLINE: &str = "offline";
 
 /// The variable whose key goes to the base URL that is set for askls, and to no other.
 const OWN_KEY: &str = "ASKLS_API_KEY";
-
-const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
-
-/// What OpenAI is asked for when no model is set. A name that all accounts may use; any other is one setting away.
-const OPENAI_MODEL: &str = "gpt-5.5";
 
 /// How long a local server may take to tell its models: long for a loopback connection, short for someone who waits.
 const LOCAL_PROBE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -60,42 +58,21 @@ pub struct Choice {
     pub unusable: Option<String>,
     /// The key that was set for askls.
     pub key: Option<KeySource>,
-    /// OpenAI's own variables: its key goes to OpenAI and to the base URL beside it, nowhere else.
-    pub openai: OpenAi,
+    /// A service's own variables: its key goes to the service and to the base URL beside it, nowhere else.
+    pub openai: ServiceVariables,
+    pub anthropic: ServiceVariables,
     /// Asked in this order when nothing is set.
     pub local: Vec<LocalServer>,
+    /// How requests travel to whichever server is chosen.
+    pub route: Route,
     /// `None`: the default of the wires.
     pub connect_timeout: Option<Duration>,
     /// `None`: the default of the wires, longer for a server on this machine.
     pub idle_timeout: Option<Duration>,
-}
-
-/// Where a key comes from. Debug shows the name only.
-#[derive(Clone)]
-pub enum KeySource {
-    Value {
-        /// The variable's name.
-        name: String,
-        key: SecretString,
-    },
-    /// A variable that was named and is not set.
-    Unset {
-        variable: String,
-    },
-    Command(Arc<dyn KeyCommand>),
-}
-
-/// Prints a key when it is asked; may take seconds, and may ask the user something.
-pub trait KeyCommand: Send + Sync {
-    /// The error is for people and holds nothing of the output.
-    fn key(&self) -> BoxFuture<'_, Result<SecretString, String>>;
-}
-
-/// The environment that OpenAI's own libraries read.
-#[derive(Clone, Debug, Default)]
-pub struct OpenAi {
-    pub key: Option<SecretString>,
-    pub base_url: Option<String>,
+    /// `None`: a reply may take as long as it takes.
+    pub reply_timeout: Option<Duration>,
+    /// How models are asked.
+    pub tunings: Tunings,
 }
 
 /// The model that was chosen, and why.
@@ -131,14 +108,18 @@ pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
              is https://api.openai.com/v1 for OpenAI",
         ));
     }
-    if let Some(base_url) = &choice.openai.base_url {
-        return choice.server("OPENAI_BASE_URL", base_url, "OPENAI_BASE_URL is set").await;
-    }
-    if let Some(key) = &choice.key {
-        return choice.server("base_url", OPENAI_BASE_URL, &format!("{key} is set, and no base_url")).await;
-    }
-    if choice.openai.key.is_some() {
-        return choice.server("base_url", OPENAI_BASE_URL, "OPENAI_API_KEY is set").await;
+    for service in Service::ALL.into_iter().filter(|service| service.speaks(choice.wire)) {
+        let variables = choice.variables(service);
+        if let Some(base_url) = &variables.base_url {
+            let setting = service.base_url_variable();
+            return choice.server(setting, base_url, &format!("{setting} is set")).await;
+        }
+        let reason = match &choice.key {
+            Some(key) => format!("{key} is set, and no base_url"),
+            None if variables.key.is_some() => format!("{} is set", service.key_variable()),
+            None => continue,
+        };
+        return choice.server("base_url", service.base_url(), &reason).await;
     }
     choice.local_server().await
 }
@@ -153,18 +134,19 @@ impl Choice {
     ) -> Result<Chosen, ModelError> {
         let place = Place::of(base_url);
         let key = self.key_for(base_url, place)?;
+        let wire = self.wire_for(setting, base_url, place);
         let mut endpoint = self.endpoint(setting, base_url, place)?;
-        let why = match (&self.model, place) {
+        let why = match (&self.model, place.service()) {
             (Some(model), _) => {
                 endpoint.model.clone_from(model);
                 format!("{reason}, and so is the model")
             }
-            (None, Place::OpenAi) => {
-                OPENAI_MODEL.clone_into(&mut endpoint.model);
-                format!("{reason}; no model is set, so it is askls's default for OpenAI")
+            (None, Some(service)) => {
+                service.default_model().clone_into(&mut endpoint.model);
+                format!("{reason}; no model is set, so it is askls's default for {}", service.name())
             }
-            (None, _) => {
-                let probed = listed(&endpoint, key.as_ref()).await?;
+            (None, None) => {
+                let probed = listed(&endpoint, wire, key.as_ref()).await?;
                 let (model, count) = first_model(&probed.models).ok_or_else(|| {
                     settings_error(&format!(
                         "no model is set, and {} has none that can answer (it has {}): load one there, or set model \
@@ -177,7 +159,7 @@ impl Choice {
                 format!("{reason}; no model is set, so it is {count} of the server")
             }
         };
-        Ok(Chosen { client: self.client(endpoint, key, place), why, is_named: self.model.is_some() })
+        Ok(Chosen { client: self.client(endpoint, wire, key, place), why, is_named: self.model.is_some() })
     }
 
     async fn local_server(&self) -> Result<Chosen, ModelError> {
@@ -202,7 +184,8 @@ impl Choice {
             if let Some((model, why)) = found {
                 let mut endpoint = self.endpoint("base_url", &server.base_url, Place::Local)?;
                 endpoint.take_listed(model, probed);
-                let client = self.client(endpoint, None, Place::Local);
+                let wire = self.wire.unwrap_or(Wire::Chat);
+                let client = self.client(endpoint, wire, None, Place::Local);
                 return Ok(Chosen { client, why, is_named: self.model.is_some() });
             }
         }
@@ -214,7 +197,8 @@ impl Choice {
                     .map(|server| format!("{} at {}", server.name, shown(&server.base_url)))
                     .collect();
                 Ok(offline(format!(
-                    "no model is configured, OPENAI_API_KEY is not set, and no local server answers with a model (asked: {})",
+                    "no model is configured, neither OPENAI_API_KEY nor ANTHROPIC_API_KEY is set, and no local server answers \
+                     with a model (asked: {})",
                     asked.join(", ")
                 )))
             }
@@ -225,15 +209,22 @@ impl Choice {
                     .collect();
                 Err(settings_error(&format!(
                     "no server is known that has the model {model}: set base_url (--base-url, ASKLS_BASE_URL) to the \
-                     address of the one that has it, or OPENAI_API_KEY if that is OpenAI{}",
+                     address of the one that has it, or OPENAI_API_KEY or ANTHROPIC_API_KEY if it is one of theirs{}",
                     others.concat()
                 )))
             }
         }
     }
 
-    /// The key that may go to `base_url`: the one that was set for askls, or OpenAI's own for OpenAI and for the base
-    /// URL of its own variable. A key that was made for one server is never sent to another.
+    fn variables(&self, service: Service) -> &ServiceVariables {
+        match service {
+            Service::OpenAi => &self.openai,
+            Service::Anthropic => &self.anthropic,
+        }
+    }
+
+    /// The key that may go to `base_url`: the one that was set for askls, or a service's own for that service and for the
+    /// base URL of its own variable. A key that was made for one server is never sent to another.
     fn key_for(&self, base_url: &str, place: Place) -> Result<Option<KeySource>, ModelError> {
         match &self.key {
             Some(KeySource::Unset { variable }) => {
@@ -244,25 +235,43 @@ impl Choice {
             Some(key) => return Ok(Some(key.clone())),
             None => {}
         }
-        let is_openais = place == Place::OpenAi || self.openai.base_url.as_deref() == Some(base_url);
-        match &self.openai.key {
-            Some(key) if is_openais => {
-                Ok(Some(KeySource::Value { name: "OPENAI_API_KEY".to_owned(), key: key.clone() }))
-            }
-            _ if place == Place::OpenAi => Err(settings_error(
-                "OpenAI needs a key: set OPENAI_API_KEY or ASKLS_API_KEY, or name where it is in api_key_env or \
-                 api_key_command",
-            )),
-            _ => Ok(None),
+        let own = Service::ALL.into_iter().find_map(|service| {
+            let variables = self.variables(service);
+            let is_its = place.service() == Some(service) || variables.base_url.as_deref() == Some(base_url);
+            let key = variables.key.clone().filter(|_| is_its)?;
+            Some(KeySource::Value { name: service.key_variable().to_owned(), key })
+        });
+        match (own, place.service()) {
+            (None, Some(service)) => Err(settings_error(&format!(
+                "{} needs a key: set {} or ASKLS_API_KEY, or name where it is in api_key_env or api_key_command",
+                service.name(),
+                service.key_variable()
+            ))),
+            (own, _) => Ok(own),
         }
+    }
+
+    fn wire_for(&self, setting: &str, base_url: &str, place: Place) -> Wire {
+        let of_service = Service::ALL.into_iter().find(|service| service.base_url_variable() == setting);
+        self.wire.unwrap_or_else(|| match (of_service, place) {
+            (Some(service), Place::Elsewhere | Place::Local) => {
+                http::address::wire_of(base_url).unwrap_or(service.wire_elsewhere())
+            }
+            _ => place.wire(base_url),
+        })
     }
 
     /// Without a model and a key.
     fn endpoint(&self, setting: &'static str, base_url: &str, place: Place) -> Result<Endpoint, ModelError> {
         let mut endpoint = Endpoint::of_setting(setting, base_url, "")?;
+        endpoint.route = self.route.clone();
+        if endpoint.route.key_header.is_none() {
+            endpoint.route.key_header = place.key_header().map(str::to_owned);
+        }
         if let Some(timeout) = self.connect_timeout {
             endpoint.connect_timeout = timeout;
         }
+        endpoint.reply_timeout = self.reply_timeout;
         match (self.idle_timeout, place) {
             (Some(timeout), _) => endpoint.idle_timeout = timeout,
             (None, Place::Local) => endpoint.idle_timeout = LOCAL_IDLE_TIMEOUT,
@@ -271,9 +280,20 @@ impl Choice {
         Ok(endpoint)
     }
 
-    fn client(&self, mut endpoint: Endpoint, key: Option<KeySource>, place: Place) -> Arc<dyn ModelClient> {
-        let default = if place == Place::OpenAi { Wire::Responses } else { Wire::Chat };
-        let wire = self.wire.unwrap_or(default);
+    fn client(
+        &self,
+        mut endpoint: Endpoint,
+        wire: Wire,
+        key: Option<KeySource>,
+        place: Place,
+    ) -> Arc<dyn ModelClient> {
+        let is_local = place == Place::Local;
+        let tuning = self.tunings.of(&endpoint.model);
+        endpoint.options = tuning.options(is_local);
+        endpoint.context_window = tuning.window.map(|tokens| tokens.0).or(endpoint.context_window);
+        // A server on this machine costs nothing, unless the user says that it does.
+        let listed = if is_local { None } else { catalog::price(&endpoint.model) };
+        endpoint.price = tuning.price.or(listed);
         match key {
             Some(KeySource::Command(command)) => {
                 endpoint.key_source = Some("api_key_command".to_owned());
@@ -285,9 +305,9 @@ impl Choice {
 }
 
 /// What a server lists, asked with its key. A key command runs only when the server wants a key for its list.
-async fn listed(endpoint: &Endpoint, key: Option<&KeySource>) -> Result<Probed, ModelError> {
+async fn listed(endpoint: &Endpoint, wire: Wire, key: Option<&KeySource>) -> Result<Probed, ModelError> {
     let mut endpoint = with_value(endpoint.clone(), key);
-    let probed = http::models(&endpoint, PROBE_TIMEOUT).await;
+    let probed = http::models(&endpoint, wire, PROBE_TIMEOUT).await;
     let (Err(ModelError { kind: ErrorKind::Auth, .. }), Some(KeySource::Command(command))) = (&probed, key)
     else {
         return probed;
@@ -295,7 +315,7 @@ async fn listed(endpoint: &Endpoint, key: Option<&KeySource>) -> Result<Probed, 
     endpoint.key =
         Some(command.key().await.map_err(|message| ModelError::new(ErrorKind::Settings, message))?);
     endpoint.key_source = Some("api_key_command".to_owned());
-    http::models(&endpoint, PROBE_TIMEOUT).await
+    http::models(&endpoint, wire, PROBE_TIMEOUT).await
 }
 
 /// The endpoint with its key, where that is known already.
@@ -305,27 +325,6 @@ fn with_value(mut endpoint: Endpoint, key: Option<&KeySource>) -> Endpoint {
         endpoint.key_source = Some(format!("the environment variable {name}"));
     }
     endpoint
-}
-
-/// Where a base URL leads, as far as defaults depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    OpenAi,
-    /// This machine.
-    Local,
-    Elsewhere,
-}
-
-impl Place {
-    fn of(base_url: &str) -> Self {
-        let host = Url::parse(base_url.trim()).ok().and_then(|url| url.host_str().map(str::to_owned));
-        match host.as_deref() {
-            Some(host) if host == "api.openai.com" || host.ends_with(".api.openai.com") => Self::OpenAi,
-            Some("localhost" | "[::1]") => Self::Local,
-            Some(host) if host.starts_with("127.") || host.ends_with(".localhost") => Self::Local,
-            _ => Self::Elsewhere,
-        }
-    }
 }
 
 fn client(endpoint: Endpoint, wire: Wire) -> Arc<dyn ModelClient> {
@@ -371,26 +370,6 @@ fn shown(base_url: &str) -> String {
 
 fn settings_error(message: &str) -> ModelError {
     ModelError::new(ErrorKind::Settings, message.to_owned())
-}
-
-impl fmt::Display for KeySource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value { name, .. } => f.write_str(name),
-            Self::Unset { .. } => f.write_str("api_key_env"),
-            Self::Command(_) => f.write_str("api_key_command"),
-        }
-    }
-}
-
-impl fmt::Debug for KeySource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value { name, .. } => write!(f, "Value({name})"),
-            Self::Unset { variable } => write!(f, "Unset({variable})"),
-            Self::Command(_) => f.write_str("Command"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,13 @@ const FOLDER_MAY_SET = new Set(['model', 'background']);
 
 const OMITTED = new Set([
   'trusted_folders', // counts in the user's own file only
+  'models', // the same
   'show_answer', // the extension shows the answer
 ]);
+
+// The words of a JSON schema that say what fits.
+const TYPE_WORDS = new Set(
+  ['type', 'enum', 'pattern', 'items', 'minItems', 'minimum', 'maximum', 'properties', 'required', 'additionalProperties']);
 
 // What belongs to the extension and not to the server.
 const OWN = {
@@ -41,7 +46,7 @@ function property(name, schema) {
     enum: [null, ...described.map(([value]) => value)],
     enumDescriptions: ['The default.', ...described.map(([, text]) => text)],
   };
-  const plain = Object.entries(schema).filter(([key]) => ['type', 'items', 'minItems', 'minimum', 'maximum'].includes(key));
+  const plain = Object.entries(schema).filter(([key]) => TYPE_WORDS.has(key));
   const type = described.length > 0 ? choice : Object.fromEntries(plain);
   const isSet = schema.default !== undefined && schema.default !== null;
   const byDefault = isSet ? ` Default: \`${schema.default}\`.` : '';

@@ -1,146 +1,29 @@
 //! What went wrong between askls and a model server, told so that a person knows what to do.
 
 mod list;
+mod sending;
+mod server_error;
 
-use std::{borrow::Cow, error::Error, io, time::SystemTime};
+use std::{borrow::Cow, time::SystemTime};
 
-use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use super::{Endpoint, Url, retry_after::retry_after, shown};
-use crate::model::{ErrorKind, ModelError, Retry, sse::Fault};
+use super::{Endpoint, Url, retry_after, route, shown};
+use crate::model::{ErrorKind, ModelError, Retry};
 
 pub(super) use list::{of_list_status, of_no_list, of_slow_list};
+pub(super) use sending::{describe, of_sending, of_waiting};
+pub(in crate::model) use server_error::ServerError;
+
+use server_error::Meaning;
 
 /// Characters that are shown of a server's own words: enough for every message that helps, too few for a page.
 const MAX_WORDS: usize = 600;
 
 /// A key shorter than this is a placeholder such as `x` or `none`, and would make holes in every message.
 const SHORTEST_KEY: usize = 6;
-
-/// An error as a server words it, whichever of the known forms it came in.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::model) struct ServerError {
-    message: String,
-    /// `code` and `type`, as far as they are there: an open set of words, or a status in digits.
-    words: Vec<String>,
-}
-
-/// What a refusal means for the caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meaning {
-    Auth,
-    Quota,
-    ContextTooLong,
-    RateLimited,
-    Overloaded,
-    Failed,
-    NotFound,
-    Rejected,
-}
-
-impl ServerError {
-    /// Finds the error in a JSON object: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, `{"detail": "…"}`, or
-    /// flat. `None` when there is none.
-    pub(in crate::model) fn find(json: &Value) -> Option<Self> {
-        // Some gateways answer with a list of one.
-        let json = json.get(0).unwrap_or(json);
-        let error = ["error", "detail"].iter().filter_map(|key| json.get(key)).find(|error| !error.is_null());
-        let error = match error {
-            Some(Value::String(message)) => {
-                return Some(Self { message: message.clone(), words: Vec::new() });
-            }
-            Some(error) => error,
-            None if json.get("message").is_some_and(Value::is_string) => json,
-            None => return None,
-        };
-        let words = ["code", "type", "status"].iter().filter_map(|key| match error.get(key) {
-            Some(Value::String(word)) => Some(word.clone()),
-            Some(Value::Number(number)) => Some(number.to_string()),
-            _ => None,
-        });
-        let message = match error.get("message") {
-            Some(Value::String(message)) => message.clone(),
-            _ => error.to_string(),
-        };
-        Some(Self { words: words.filter(|word| word != "error").collect(), message })
-    }
-
-    fn meaning(&self, status: Option<u16>) -> Meaning {
-        let says = |words: &[&str]| self.words.iter().any(|word| words.contains(&word.as_str()));
-        if says(&["context_length_exceeded", "exceed_context_size_error"])
-            || status.is_none_or(|status| matches!(status, 400 | 413 | 422 | 500))
-                && tells_of_length(&self.message)
-        {
-            return Meaning::ContextTooLong;
-        }
-        if says(&[
-            "insufficient_quota",
-            "billing_hard_limit_reached",
-            "billing_error",
-            "insufficient_balance",
-        ]) {
-            return Meaning::Quota;
-        }
-        let status = status.or_else(|| self.words.iter().find_map(|word| word.parse().ok()));
-        match status {
-            Some(401 | 403) => Meaning::Auth,
-            Some(402) => Meaning::Quota,
-            Some(404) => Meaning::NotFound,
-            Some(429) => Meaning::RateLimited,
-            Some(503 | 529) => Meaning::Overloaded,
-            Some(408 | 409 | 425 | 500..) => Meaning::Failed,
-            Some(_) => Meaning::Rejected,
-            None if says(&["invalid_api_key", "authentication_error", "permission_error"]) => Meaning::Auth,
-            None if says(&RATE_WORDS) => Meaning::RateLimited,
-            None if says(&OVERLOAD_WORDS) => Meaning::Overloaded,
-            None if says(&FAILURE_WORDS) || self.words.is_empty() => Meaning::Failed,
-            None => Meaning::Rejected,
-        }
-    }
-
-    /// The error that came in a stream, after the server had accepted the request.
-    pub(in crate::model) fn in_stream(self, endpoint: &Endpoint) -> ModelError {
-        let meaning = self.meaning(None);
-        tell(endpoint, &endpoint.server(), meaning, None, None, &self.message)
-    }
-}
-
-/// What servers call too many requests.
-const RATE_WORDS: [&str; 4] = ["rate_limit_exceeded", "rate_limit_error", "throttling_error", "slow_down"];
-
-/// What servers call a lack of room that passes.
-const OVERLOAD_WORDS: [&str; 3] = ["overloaded_error", "unavailable_error", "server_is_overloaded"];
-
-/// What servers call other faults of their own that pass.
-const FAILURE_WORDS: [&str; 6] = [
-    "server_error",
-    "internal_server_error",
-    "internal_error",
-    "api_error",
-    "timeout_error",
-    "vector_store_timeout",
-];
-
-/// The words in which servers without a code of their own say that a thread is too long (litellm, vLLM, Ollama, older
-/// llama.cpp, OpenAI).
-fn tells_of_length(message: &str) -> bool {
-    let message = message.to_lowercase();
-    [
-        "context length",
-        "context size",
-        "context window",
-        "contextwindowexceeded",
-        "context_length_exceeded",
-        "exceed_context_size",
-        "prompt is too long",
-        "prompt too long",
-        "maximum input length",
-    ]
-    .iter()
-    .any(|words| message.contains(words))
-}
 
 /// A refusal with a status.
 pub(super) fn of_status(
@@ -155,10 +38,11 @@ pub(super) fn of_status(
     }
     let error = find_in_body(body);
     let meaning = error.meaning(Some(status));
-    let told = tell(endpoint, address, meaning, Some(status), error_words(&error), &error.message);
-    let wait = retry_after(headers, SystemTime::now()).map_or(Retry::Later, Retry::After);
+    let told = tell(endpoint, address, meaning, Some(status), error.code_alone(), &error.message);
+    let wait = retry_after::in_headers(headers, SystemTime::now()).or(error.wait);
+    let wait = wait.map_or(Retry::Later, Retry::After);
     // The server knows best whether the same request may succeed.
-    let retry = match headers.get("x-should-retry").map(reqwest::header::HeaderValue::as_bytes) {
+    let retry = match headers.get("x-should-retry").map(HeaderValue::as_bytes) {
         Some(b"false") => Retry::Never,
         Some(b"true") => wait,
         _ if told.kind.is_transient() => wait,
@@ -167,9 +51,16 @@ pub(super) fn of_status(
     ModelError { retry, ..told }
 }
 
-/// Shown when there is no message: the code is better than nothing.
-fn error_words(error: &ServerError) -> Option<&str> {
-    error.message.is_empty().then(|| error.words.first().map(String::as_str)).flatten()
+impl ServerError {
+    /// The error that came in a stream, after the server had accepted the request.
+    pub(in crate::model) fn in_stream(self, endpoint: &Endpoint) -> ModelError {
+        let meaning = self.meaning(None);
+        let told = tell(endpoint, &endpoint.server(), meaning, None, self.code_alone(), &self.message);
+        match self.wait {
+            Some(wait) if told.kind.is_transient() => ModelError { retry: Retry::After(wait), ..told },
+            _ => told,
+        }
+    }
 }
 
 fn find_in_body(body: &str) -> ServerError {
@@ -224,6 +115,33 @@ pub(super) fn of_page(endpoint: &Endpoint, address: &str, body: &str) -> ModelEr
         ErrorKind::Rejected,
         format!("{address} answered with {page}, so it is no model server: {}", is_address_right(endpoint).0),
     )
+}
+
+/// An answer without a word.
+pub(super) fn of_nothing(endpoint: &Endpoint, address: &str, status: u16) -> ModelError {
+    ModelError::new(
+        ErrorKind::Malformed,
+        format!("{address} answered with an empty body ({status}); {}", is_address_right(endpoint).0),
+    )
+}
+
+/// A picture, a sound or a film in place of a reply.
+pub(super) fn of_media(endpoint: &Endpoint, address: &str, kind: &str) -> ModelError {
+    let kind = clean(endpoint, kind);
+    ModelError::new(
+        ErrorKind::Rejected,
+        format!("{address} answered with {kind}, so it is no model server: {}", is_address_right(endpoint).0),
+    )
+}
+
+/// A body in an encoding that askls did not ask for and does not read.
+pub(super) fn of_encoding(endpoint: &Endpoint, address: &str, encoding: &HeaderValue) -> ModelError {
+    let encoding = clean(endpoint, &String::from_utf8_lossy(encoding.as_bytes()));
+    let message = format!(
+        "{address} answered in the content encoding {encoding}, which was not asked for and is not read (gzip is): \
+         make it, or the proxy in front of it, send replies as they are"
+    );
+    ModelError { retry: Retry::Never, ..ModelError::new(ErrorKind::Failed, message) }
 }
 
 /// What to ask oneself when an address leads to no model server.
@@ -289,6 +207,10 @@ fn tell(
             ErrorKind::ContextTooLong,
             format!("the thread does not fit the window of {model}{status}{said}"),
         ),
+        Meaning::History => ModelError::new(
+            ErrorKind::History,
+            format!("{server} refused the history of this thread{status}{said}"),
+        ),
         Meaning::RateLimited => ModelError::new(
             ErrorKind::RateLimited,
             format!("{server} has had too many requests{status}{said}"),
@@ -338,11 +260,26 @@ fn set_key(endpoint: &Endpoint) -> &'static str {
         super::BASE_URL => {
             "set the environment variable ASKLS_API_KEY, or the setting api_key_env or api_key_command"
         }
+        super::ANTHROPIC_BASE_URL => "set the environment variable ANTHROPIC_API_KEY",
         _ => "set the environment variable OPENAI_API_KEY",
     }
 }
 
-/// A server's words, fit to be shown: on one line, bounded, without the key.
+/// What no message may show, however a server came to repeat it, and what stands there instead; the longest first, since
+/// one may be part of another.
+fn secrets(endpoint: &Endpoint) -> Vec<(String, &'static str)> {
+    let key = endpoint.key.as_ref().map(|key| (key.expose_secret().trim().to_owned(), "[key]"));
+    let mut secrets: Vec<_> = key
+        .into_iter()
+        .chain(endpoint.route.secrets())
+        .chain(route::secrets_of(&endpoint.base_url))
+        .filter(|(secret, _)| secret.len() >= SHORTEST_KEY)
+        .collect();
+    secrets.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
+    secrets
+}
+
+/// A server's words, fit to be shown: on one line, bounded, without the key and what else is secret.
 pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
     let mut words =
         words.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
@@ -351,10 +288,10 @@ pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
         line.push(' ');
         line.push_str(word);
     }
-    if let Some(key) = endpoint.key.as_ref().map(|key| key.expose_secret().trim())
-        && key.len() >= SHORTEST_KEY
-    {
-        line = line.replace(key, "[key]");
+    for (secret, shown) in secrets(endpoint) {
+        for spelling in route::spellings(&secret) {
+            line = line.replace(&spelling, shown);
+        }
     }
     match line.char_indices().nth(MAX_WORDS) {
         Some((end, _)) => {
@@ -364,96 +301,6 @@ pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
         None => line.truncate(line.trim_end_matches(['.', ' ']).len()),
     }
     line
-}
-
-/// The request did not get through.
-pub(super) fn of_sending(endpoint: &Endpoint, error: &reqwest::Error) -> ModelError {
-    let server = endpoint.server();
-    let message = if error.is_connect() && error.is_timeout() {
-        let seconds = endpoint.connect_timeout.as_secs_f64();
-        format!(
-            "{server} did not accept a connection for {seconds} s (setting connect_timeout): is it reachable?"
-        )
-    } else if is_refused(error) {
-        format!(
-            "nothing answers at {server}: is the server running there, and is {} right?",
-            endpoint.setting
-        )
-    } else if error.is_connect() {
-        let why = clean(endpoint, &describe(error));
-        let hint = match why.contains("UnknownIssuer") {
-            true => {
-                "; this machine does not know who signed it: are its certificates installed (ca-certificates), and those of a proxy in between?"
-            }
-            false => "",
-        };
-        format!("no connection to {server}: {why}{hint}")
-    } else {
-        format!("{server} broke the connection before it answered: {}", clean(endpoint, &describe(error)))
-    };
-    ModelError::new(ErrorKind::Network, message)
-}
-
-/// The request got through, and nothing came back.
-pub(super) fn of_waiting(endpoint: &Endpoint) -> ModelError {
-    let (server, seconds) = (endpoint.server(), endpoint.idle_timeout.as_secs_f64());
-    ModelError::new(
-        ErrorKind::Network,
-        format!("{server} did not begin to answer for {seconds} s (setting idle_timeout)"),
-    )
-}
-
-impl Fault {
-    pub(in crate::model) fn into_model_error(self, endpoint: &Endpoint) -> ModelError {
-        let server = endpoint.server();
-        match self {
-            Self::Silent => {
-                let seconds = endpoint.idle_timeout.as_secs_f64();
-                let message = format!(
-                    "{server} fell silent for {seconds} s in the middle of its reply (setting idle_timeout)"
-                );
-                ModelError::new(ErrorKind::Stalled, message)
-            }
-            Self::Broken(why) => ModelError::new(
-                ErrorKind::Interrupted,
-                format!(
-                    "the connection to {server} broke in the middle of the reply: {}",
-                    clean(endpoint, &why)
-                ),
-            ),
-            Self::TooLarge => ModelError::new(
-                ErrorKind::Malformed,
-                format!(
-                    "{server} sent more in one piece than any reply has: it is no model server, or broken"
-                ),
-            ),
-            Self::NotUtf8 => {
-                ModelError::new(ErrorKind::Malformed, format!("{server} sent text that is no UTF-8"))
-            }
-        }
-    }
-}
-
-fn is_refused(error: &reqwest::Error) -> bool {
-    causes(error).any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-    })
-}
-
-/// The innermost cause: the outer ones only say that there is one, and may hold the URL with its query.
-pub(super) fn describe(error: &reqwest::Error) -> String {
-    causes(error).last().map_or_else(|| "no reason given".to_owned(), ToString::to_string)
-}
-
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    let mut next = error.source();
-    std::iter::from_fn(move || {
-        let cause = next?;
-        next = cause.source();
-        Some(cause)
-    })
 }
 
 #[cfg(test)]

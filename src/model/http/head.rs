@@ -2,9 +2,6 @@
 
 use crate::protocol::Wire;
 
-/// The header whose value begins with `Bearer`; in any other the key stands alone.
-pub(super) const BEARER_HEADER: &str = "authorization";
-
 /// The head of a wire's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
@@ -17,7 +14,7 @@ pub(super) struct Head {
 impl Head {
     pub(super) fn of(wire: Wire) -> Self {
         match wire {
-            Wire::Responses | Wire::Chat => Self { key_header: BEARER_HEADER, headers: &[] },
+            Wire::Responses | Wire::Chat => Self { key_header: "authorization", headers: &[] },
             // The version of the wire that every server speaks. The newest one refuses a temperature, and nothing of
             // what it brings is used here.
             Wire::Messages => {

@@ -5,9 +5,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::{
-    BEARER_HEADER, Endpoint, MAX_REFUSAL_BYTES, ModelError, Way, client, failure, read, shown, with_key,
-};
+use super::{Endpoint, MAX_REFUSAL_BYTES, ModelError, client, failure, read, route, shown};
+use crate::protocol::Wire;
 
 /// Bytes that are read of a list of models; the longest known list (300 models) has 0.5 MB.
 const MAX_LIST_BYTES: usize = 4 * 1024 * 1024;
@@ -25,25 +24,24 @@ pub struct Probed {
 /// when nothing answers there or what answers is no model server; never an error, since looking is all this does.
 pub async fn probe(base_url: &str, within: Duration) -> Option<Probed> {
     let endpoint = Endpoint::new(base_url, "").ok()?;
-    models(&endpoint, within).await.ok()
+    models(&endpoint, Wire::Chat, within).await.ok()
 }
 
-/// Asks a server that was set for its models, with its key, within `within` for all of it.
+/// Asks a server that was set, and is spoken to by `wire`, for its models, with its key, within `within` for all of it.
 ///
 /// # Errors
 /// What is wrong there, and the setting that mends it.
-pub async fn models(endpoint: &Endpoint, within: Duration) -> Result<Probed, ModelError> {
-    match timeout(within, ask(endpoint, within)).await {
+pub async fn models(endpoint: &Endpoint, wire: Wire, within: Duration) -> Result<Probed, ModelError> {
+    match timeout(within, ask(endpoint, wire, within)).await {
         Ok(answer) => answer,
         Err(_) => Err(failure::of_slow_list(endpoint, within)),
     }
 }
 
-async fn ask(endpoint: &Endpoint, within: Duration) -> Result<Probed, ModelError> {
-    let url = endpoint.url("models");
+async fn ask(endpoint: &Endpoint, wire: Wire, within: Duration) -> Result<Probed, ModelError> {
+    let url = endpoint.url(&endpoint.path(wire, "models"));
     let address = shown(&url);
-    let client = client(endpoint.connect_timeout, Way::to(&url))?;
-    let request = with_key(client.get(url), endpoint, BEARER_HEADER)?;
+    let request = client(endpoint, &url)?.get(url).headers(route::headers(endpoint, wire)?);
     let response = request.send().await.map_err(|error| failure::of_sending(endpoint, &error))?;
     if !response.status().is_success() {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -9,6 +9,7 @@ use tokio::{
 };
 
 use super::*;
+use crate::model::ErrorKind;
 
 fn urls(base_url: &str, path: &str) -> String {
     Endpoint::new(base_url, "model").expect("a good base URL").url(path).to_string()
@@ -82,7 +83,7 @@ fn a_key_that_no_header_can_carry_is_a_matter_of_settings() {
     let mut endpoint = Endpoint::new("https://host.test/v1", "model").expect("a good URL");
     endpoint.key = Some("sk-1\nX-Other: 2".into());
     endpoint.key_source = Some("the setting api_key_command".to_owned());
-    let error = endpoint.key_value(BEARER_HEADER).expect_err("a line break");
+    let error = route::headers(&endpoint, Wire::Chat).expect_err("a line break");
     assert_eq!(
         error.to_string(),
         "the key from the setting api_key_command holds characters that no key has, such as a line break"
@@ -93,13 +94,15 @@ fn a_key_that_no_header_can_carry_is_a_matter_of_settings() {
 fn blanks_around_a_key_are_no_part_of_it() {
     let mut endpoint = Endpoint::new("https://host.test/v1", "model").expect("a good URL");
     endpoint.key = Some("sk-1\n".into());
-    let value = endpoint.key_value(BEARER_HEADER).expect("a good key").expect("there is a key");
-    assert_eq!(value, "Bearer sk-1");
+    let headers = route::headers(&endpoint, Wire::Chat).expect("a good key");
+    assert_eq!(headers.get("authorization").expect("there is a key"), "Bearer sk-1");
+    let headers = route::headers(&endpoint, Wire::Messages).expect("a good key");
+    assert_eq!(headers.get("x-api-key").expect("there is a key"), "sk-1");
 }
 
 #[test]
 fn a_server_on_this_machine_is_reached_without_a_proxy() {
-    let way = |url: &str| Way::to(&Url::parse(url).expect("a URL"));
+    let is_here = |url: &str| route::is_here(&Url::parse(url).expect("a URL"));
     for here in [
         "http://127.0.0.1:8080/v1",
         "http://127.9.9.9/v1",
@@ -109,39 +112,60 @@ fn a_server_on_this_machine_is_reached_without_a_proxy() {
         "http://LOCALHOST:8080/v1",
         "https://models.localhost/v1",
     ] {
-        assert_eq!(way(here), Way::Direct, "{here}");
+        assert!(is_here(here), "{here}");
     }
     for elsewhere in ["http://128.0.0.1/v1", "http://127.0.0.1.example/v1", "http://localhost.example/v1"] {
-        assert_eq!(way(elsewhere), Way::Proxies, "{elsewhere}");
+        assert!(!is_here(elsewhere), "{elsewhere}");
     }
 }
 
-/// Answers every request of a connection, for as long as there are any.
-async fn answer_all(mut connection: TcpStream) {
+/// Answers the first request of a connection, and ends it at the second without a word.
+async fn answer_once(mut connection: TcpStream) {
     let mut request = [0; 4096];
-    while connection.read(&mut request).await.is_ok_and(|length| length > 0) {
-        let answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
-        connection.write_all(answer).await.expect("the client reads");
-    }
+    assert!(connection.read(&mut request).await.is_ok_and(|length| length > 0));
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    connection.write_all(answer).await.expect("the client reads");
+    drop(connection.read(&mut request).await);
 }
 
-#[tokio::test]
-async fn each_request_to_a_server_on_this_machine_has_its_own_connection() {
+/// A server of which each connection is served by `serve`, and how many it had.
+async fn server<F>(serve: fn(TcpStream) -> F) -> (Arc<Endpoint>, Arc<AtomicUsize>)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
     let base_url = format!("http://{}/v1", listener.local_addr().expect("a listener has an address"));
     let connections = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&connections);
-    let server = tokio::spawn(async move {
+    tokio::spawn(async move {
         while let Ok((connection, _)) = listener.accept().await {
             counted.fetch_add(1, Ordering::Relaxed);
-            tokio::spawn(answer_all(connection));
+            tokio::spawn(serve(connection));
         }
     });
-    let endpoint = Arc::new(Endpoint::new(&base_url, "model").expect("a good URL"));
+    (Arc::new(Endpoint::new(&base_url, "model").expect("a good URL")), connections)
+}
+
+async fn post_one(endpoint: &Arc<Endpoint>) -> Result<Answer, ModelError> {
+    post(endpoint, Wire::Chat, "chat/completions", "{}".to_owned()).await
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_its_server_ended_is_replaced() {
+    let (endpoint, connections) = server(answer_once).await;
     for _ in 0..2 {
-        let answer = post(&endpoint, Wire::Chat, "chat/completions", "{}".to_owned()).await.expect("an answer");
+        let answer = post_one(&endpoint).await.expect("an answer");
         assert!(matches!(answer, Answer::Whole(body) if body == "{}"));
     }
-    server.abort();
     assert_eq!(connections.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn a_new_connection_that_its_server_ends_is_an_error() {
+    let (endpoint, connections) = server(|mut connection| async move {
+        drop(connection.read(&mut [0; 4096]).await);
+    })
+    .await;
+    let error = post_one(&endpoint).await.err().expect("no answer");
+    assert_eq!((error.kind, connections.load(Ordering::Relaxed)), (ErrorKind::Network, 1));
 }

@@ -2,6 +2,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use expect_test::{Expect, expect};
 
+use futures::future::BoxFuture;
+use secrecy::SecretString;
+
 use super::*;
 
 /// The choice's model and why, or its error; then the key that goes with it.
@@ -17,8 +20,8 @@ fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn openai_key() -> OpenAi {
-    OpenAi { key: Some("sk-openai".into()), base_url: None }
+fn openai_key() -> ServiceVariables {
+    ServiceVariables { key: Some("sk-openai".into()), base_url: None }
 }
 
 fn own_key() -> Option<KeySource> {
@@ -62,7 +65,7 @@ async fn openai_needs_nothing_but_its_key() {
         "#]],
     )
     .await;
-    let elsewhere = OpenAi { base_url: text("https://gateway.example/v1"), ..openai_key() };
+    let elsewhere = ServiceVariables { base_url: text("https://gateway.example/v1"), ..openai_key() };
     check(
         Choice { openai: elsewhere, model: text("gpt-9"), ..Choice::default() },
         expect![[r#"
@@ -70,6 +73,79 @@ async fn openai_needs_nothing_but_its_key() {
         "#]],
     )
     .await;
+}
+
+fn anthropic_key() -> ServiceVariables {
+    ServiceVariables { key: Some("sk-anthropic".into()), base_url: None }
+}
+
+#[tokio::test]
+async fn anthropic_needs_nothing_but_its_key_and_comes_after_openai() {
+    let choice = Choice { anthropic: anthropic_key(), ..Choice::default() };
+    check(choice.clone(), expect![[r#"
+        claude-sonnet-5-5 (messages at https://api.anthropic.com/v1): ANTHROPIC_API_KEY is set; no model is set, so it is askls's default for Anthropic
+    "#]]).await;
+    check(Choice { openai: openai_key(), ..choice.clone() }, expect![[r#"
+        gpt-5.5 (responses at https://api.openai.com/v1): OPENAI_API_KEY is set; no model is set, so it is askls's default for OpenAI
+    "#]]).await;
+    check(Choice { openai: openai_key(), wire: Some(Wire::Messages), ..choice.clone() }, expect![[r#"
+        claude-sonnet-5-5 (messages at https://api.anthropic.com/v1): ANTHROPIC_API_KEY is set; no model is set, so it is askls's default for Anthropic
+    "#]]).await;
+    let elsewhere = ServiceVariables { base_url: text("https://gateway.example"), ..anthropic_key() };
+    check(
+        Choice { anthropic: elsewhere, model: text("claude-x"), ..Choice::default() },
+        expect![[r#"
+        claude-x (messages at https://gateway.example): ANTHROPIC_BASE_URL is set, and so is the model
+    "#]],
+    )
+    .await;
+    check(Choice { base_url: text("https://api.anthropic.com"), ..Choice::default() }, expect![[r#"
+        ModelError { kind: Settings, message: "Anthropic needs a key: set ANTHROPIC_API_KEY or ASKLS_API_KEY, or name where it is in api_key_env or api_key_command", retry: Never }
+    "#]]).await;
+}
+
+/// Under which header a key goes to the server at `base_url`.
+fn key_header(base_url: &str, set: Option<&str>) -> Option<String> {
+    let route = Route { key_header: set.map(str::to_owned), ..Route::default() };
+    let choice = Choice { route, ..Choice::default() };
+    choice.endpoint("base_url", base_url, Place::of(base_url)).unwrap().route.key_header
+}
+
+#[test]
+fn the_header_of_the_key_goes_by_the_service_unless_it_is_set() {
+    assert_eq!(key_header("https://mine.openai.azure.com/openai/v1", None).as_deref(), Some("api-key"));
+    assert_eq!(key_header("https://api.anthropic.com", None).as_deref(), Some("x-api-key"));
+    assert_eq!(key_header("https://host.test/v1", None), None);
+    assert_eq!(
+        key_header("https://mine.openai.azure.com", Some("authorization")).as_deref(),
+        Some("authorization")
+    );
+}
+
+#[test]
+fn what_is_set_about_a_model_reaches_its_endpoint() {
+    let tuning = |json| serde_json::from_value(json).unwrap();
+    let tunings = Tunings {
+        general: tuning(serde_json::json!({"temperature": 1})),
+        models: vec![(
+            "qwen*".to_owned(),
+            tuning(serde_json::json!({"window": 4096, "max_output_tokens": 100})),
+        )],
+    };
+    let choice = Choice { tunings, ..Choice::default() };
+    let info = |base_url: &str, model: &str| {
+        let place = Place::of(base_url);
+        let mut endpoint = choice.endpoint("base_url", base_url, place).unwrap();
+        endpoint.model = model.to_owned();
+        choice.client(endpoint, Wire::Chat, None, place).info().clone()
+    };
+    let info_of = |base_url: &str, model: &str| {
+        let info = info(base_url, model);
+        (info.context_window, info.price.is_some())
+    };
+    assert_eq!(info_of("https://host.test/v1", "qwen3"), (Some(4096), false));
+    assert_eq!(info_of("https://host.test/v1", "gpt-5"), (Some(400_000), true));
+    assert_eq!(info_of("http://localhost:1/v1", "gpt-5"), (Some(400_000), false));
 }
 
 #[tokio::test]
@@ -85,8 +161,8 @@ async fn the_model_inside_askls_can_be_asked_for_by_name() {
 
 #[tokio::test]
 async fn the_key_of_askls_goes_to_no_server_that_was_not_set_for_it() {
-    let elsewhere = OpenAi { base_url: text("https://gateway.example/v1"), ..openai_key() };
-    for openai in [OpenAi::default(), openai_key(), elsewhere] {
+    let elsewhere = ServiceVariables { base_url: text("https://gateway.example/v1"), ..openai_key() };
+    for openai in [ServiceVariables::default(), openai_key(), elsewhere] {
         check(Choice { key: own_key(), model: text("gpt-9"), openai, ..Choice::default() }, expect![[r#"
             ModelError { kind: Settings, message: "ASKLS_API_KEY is set, but not the server that it is for: set base_url (--base-url, ASKLS_BASE_URL), which is https://api.openai.com/v1 for OpenAI", retry: Never }
         "#]])
@@ -124,23 +200,23 @@ async fn no_server_is_chosen_while_what_decides_about_it_cannot_be_used() {
 async fn with_nothing_set_and_no_server_the_model_inside_askls_answers() {
     let local = vec![LocalServer { name: "Ollama", base_url: "http://127.0.0.1:1/v1".to_owned() }];
     check(Choice { local, ..Choice::default() }, expect![[r#"
-        offline: no model is configured, OPENAI_API_KEY is not set, and no local server answers with a model (asked: Ollama at http://127.0.0.1:1/v1)
+        offline: no model is configured, neither OPENAI_API_KEY nor ANTHROPIC_API_KEY is set, and no local server answers with a model (asked: Ollama at http://127.0.0.1:1/v1)
     "#]]).await;
 }
 
 #[tokio::test]
 async fn what_is_missing_is_said() {
     check(Choice { model: text("qwen3"), ..Choice::default() }, expect![[r#"
-        ModelError { kind: Settings, message: "no server is known that has the model qwen3: set base_url (--base-url, ASKLS_BASE_URL) to the address of the one that has it, or OPENAI_API_KEY if that is OpenAI", retry: Never }
+        ModelError { kind: Settings, message: "no server is known that has the model qwen3: set base_url (--base-url, ASKLS_BASE_URL) to the address of the one that has it, or OPENAI_API_KEY or ANTHROPIC_API_KEY if it is one of theirs", retry: Never }
     "#]]).await;
     check(Choice { base_url: text("http://127.0.0.1:1/v1"), ..Choice::default() }, expect![[r#"
         ModelError { kind: Network, message: "nothing answers at http://127.0.0.1:1/v1: is the server running there, and is base_url right?", retry: Later }
     "#]]).await;
-    let openai = OpenAi { base_url: text("http://127.0.0.1:1/v1"), ..openai_key() };
+    let openai = ServiceVariables { base_url: text("http://127.0.0.1:1/v1"), ..openai_key() };
     check(Choice { openai, ..Choice::default() }, expect![[r#"
         ModelError { kind: Network, message: "nothing answers at http://127.0.0.1:1/v1: is the server running there, and is OPENAI_BASE_URL right?", retry: Later }
     "#]]).await;
-    let openai = OpenAi { base_url: text("nonsense"), ..openai_key() };
+    let openai = ServiceVariables { base_url: text("nonsense"), ..openai_key() };
     check(Choice { openai, ..Choice::default() }, expect![[r#"
         ModelError { kind: Settings, message: "OPENAI_BASE_URL \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1", retry: Never }
     "#]]).await;
@@ -167,7 +243,7 @@ fn a_key_goes_only_to_the_server_that_it_was_made_for() {
         format!("{:?}", choice.key_for(base_url, Place::of(base_url)).unwrap())
     };
     let choice = Choice {
-        openai: OpenAi { base_url: text("https://gateway.example/v1"), ..openai_key() },
+        openai: ServiceVariables { base_url: text("https://gateway.example/v1"), ..openai_key() },
         ..Choice::default()
     };
     assert_eq!(key_for(&choice, "https://api.openai.com/v1"), "Some(Value(OPENAI_API_KEY))");

@@ -184,21 +184,29 @@ fn members_of_a_call_that_only_its_server_knows_go_back() {
 fn servers_that_refuse_null_get_an_empty_text() {
     let mut endpoint = Endpoint::clone(&endpoint());
     endpoint.options.null_content = NullContent::EmptyString;
-    check_at(&endpoint, &[call("a", "{}"), output("a")], expect![[r#"
+    check_at(
+        &endpoint,
+        &[call("a", "{}"), output("a")],
+        expect![[r#"
         {"content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"read"},"id":"a","type":"function"}]}
         {"content":"A","role":"tool","tool_call_id":"a"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn servers_that_refuse_two_messages_of_one_role_in_a_row_get_one() {
     let mut endpoint = Endpoint::clone(&endpoint());
     endpoint.options.strict_alternation = true;
-    check_at(&endpoint, &[user("hi"), user("well?"), agent("4"), agent("5"), user("sure?")], expect![[r#"
+    check_at(
+        &endpoint,
+        &[user("hi"), user("well?"), agent("4"), agent("5"), user("sure?")],
+        expect![[r#"
         {"content":"hi\n\nwell?","role":"user"}
         {"content":"4\n\n5","role":"assistant"}
         {"content":"sure?","role":"user"}
-    "#]]);
+    "#]],
+    );
 }
 
 fn tools() -> [ToolSpec; 2] {
@@ -291,7 +299,8 @@ fn what_the_settings_and_the_turn_want_has_its_members() {
               "type": "function"
             }
           ]
-        }"#]].assert_eq(&format!("{body:#}"));
+        }"#]]
+    .assert_eq(&format!("{body:#}"));
     let body = body_of(&endpoint, Request { tool_choice: ToolChoice::Required, ..request }, &[]);
     assert_eq!(
         (&body["tool_choice"], body["tools"][0].pointer("/function/strict")),

@@ -4,9 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use reqwest::header::HeaderMap;
 
-use super::{
-    Endpoint, Meaning, clean, error_words, find_in_body, is_address_right, of_redirect, plain, tell,
-};
+use super::{Endpoint, Meaning, clean, find_in_body, is_address_right, of_redirect, plain, tell};
 use crate::model::{ErrorKind, ModelError};
 
 /// How a model is set.
@@ -24,11 +22,11 @@ pub(in crate::model::http) fn of_list_status(
         return of_redirect(endpoint, address, headers);
     }
     let error = find_in_body(body);
-    let words = clean(endpoint, error_words(&error).unwrap_or(&error.message));
+    let words = clean(endpoint, error.code_alone().unwrap_or(&error.message));
     let said = if words.is_empty() { String::new() } else { format!(": {words}") };
     match (error.meaning(Some(status)), status) {
         (Meaning::Auth, _) => {
-            tell(endpoint, address, Meaning::Auth, Some(status), error_words(&error), &error.message)
+            tell(endpoint, address, Meaning::Auth, Some(status), error.code_alone(), &error.message)
         }
         (_, 404 | 405 | 501) => ModelError::new(
             ErrorKind::Settings,

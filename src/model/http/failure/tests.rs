@@ -36,6 +36,147 @@ fn every_server_says_in_its_own_way_that_a_thread_is_too_long() {
     }
 }
 
+/// What a refusal is taken for.
+fn kind(status: u16, body: &str) -> ErrorKind {
+    let endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    of_status(&endpoint, "https://host.test/v1", status, &HeaderMap::new(), body).kind
+}
+
+/// What an error in a stream is taken for.
+fn kind_in_stream(body: &str) -> ErrorKind {
+    let endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    let json = serde_json::from_str(body).expect("JSON");
+    ServerError::find(&json).expect("an error").in_stream(&endpoint).kind
+}
+
+fn saying(message: &str) -> String {
+    serde_json::json!({"error": {"message": message}}).to_string()
+}
+
+#[test]
+fn a_server_that_fails_over_its_window_does_not_say_that_the_thread_is_too_long() {
+    for message in
+        ["failed to allocate the context window", "context size is not set", "the context length is fine"]
+    {
+        assert_eq!(kind(500, &saying(message)), ErrorKind::Failed, "{message}");
+    }
+    assert_eq!(kind(500, &saying("prompt exceeds the context window")), ErrorKind::ContextTooLong);
+    assert_eq!(
+        kind(400, &saying("prompt is too long: 210000 tokens > 200000 maximum")),
+        ErrorKind::ContextTooLong
+    );
+}
+
+// SPEC E13
+#[test]
+fn every_server_says_in_its_own_way_that_the_history_is_broken() {
+    for (status, message) in [
+        (400, "No tool output found for function call call_X."),
+        (400, "Item 'rs_1' of type 'reasoning' was provided without its required following item."),
+        (404, "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."),
+        (
+            400,
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each \
+             'tool_call_id'. The following tool_call_ids did not have response messages: call_1",
+        ),
+        (400, "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"),
+        (
+            400,
+            "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1",
+        ),
+        (
+            400,
+            "litellm.BadRequestError: OpenAIException - Conversation roles must alternate user/assistant/user",
+        ),
+        (500, "After the optional system message, conversation roles must alternate"),
+        (400, "Message has tool role, but there was no previous assistant message with a tool call!"),
+        (400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        (400, "Not the same number of function calls and responses"),
+        (400, "The encrypted content gAAA could not be verified."),
+    ] {
+        assert_eq!(kind(status, &saying(message)), ErrorKind::History, "{message}");
+    }
+    assert_eq!(
+        kind(400, &saying("Encrypted content is not supported with this model.")),
+        ErrorKind::Rejected
+    );
+}
+
+// SPEC S13
+#[test]
+fn an_empty_account_is_not_a_busy_server() {
+    for (status, body) in [
+        (429, r#"{"error":{"message":"x","type":"insufficient_quota","code":"insufficient_quota"}}"#),
+        (429, r#"{"error":{"message":"You exceeded your current quota, please check …","code":"429"}}"#),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#,
+        ),
+        (402, r#"{"error":{"message":"Insufficient Balance"}}"#),
+        (403, r#"{"error":{"type":"billing_error","message":"x"}}"#),
+    ] {
+        assert_eq!(kind(status, body), ErrorKind::Quota, "{body}");
+    }
+    assert_eq!(
+        kind_in_stream(r#"{"error":{"message":"You exceeded your current quota","code":"429"}}"#),
+        ErrorKind::Quota
+    );
+    // A quota of a minute: the server says when to come back.
+    let minute = r#"{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"34s"}]}}"#;
+    assert_eq!(kind(429, minute), ErrorKind::RateLimited);
+}
+
+#[test]
+fn an_error_in_a_stream_is_known_by_its_words() {
+    for (body, expected) in [
+        (
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            ErrorKind::Overloaded,
+        ),
+        (r#"{"type":"error","error":{"type":"rate_limit_error","message":"x"}}"#, ErrorKind::RateLimited),
+        (r#"{"type":"error","error":{"type":"authentication_error","message":"x"}}"#, ErrorKind::Auth),
+        (r#"{"type":"error","error":{"type":"api_error","message":"x"}}"#, ErrorKind::Failed),
+        (r#"{"type":"error","error":{"type":"invalid_request_error","message":"x"}}"#, ErrorKind::Rejected),
+        (r#"{"type":"error","code":"server_error","message":"x"}"#, ErrorKind::Failed),
+        (r#"{"error":{"message":"x","code":503}}"#, ErrorKind::Overloaded),
+    ] {
+        assert_eq!(kind_in_stream(body), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_wait_that_an_error_asks_for_is_kept_where_waiting_helps() {
+    let endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    let retry = |body: &str| {
+        let json = serde_json::from_str(body).expect("JSON");
+        ServerError::find(&json).expect("an error").in_stream(&endpoint).retry
+    };
+    let three = Retry::After(std::time::Duration::from_secs(3));
+    assert_eq!(retry(r#"{"error":{"type":"rate_limit_error","message":"x","retry_after":3}}"#), three);
+    assert_eq!(retry(r#"{"retry_after":3,"error":{"type":"overloaded_error","message":"x"}}"#), three);
+    assert_eq!(retry(r#"{"error":{"type":"billing_error","message":"x","retry_after":3}}"#), Retry::Never);
+}
+
+// SPEC A9
+#[test]
+fn nothing_secret_is_shown_though_the_server_repeats_it() {
+    let mut endpoint = Endpoint::new(
+        "https://me:pass-word-1@host.test/v1?sig=signature+1&api-version=preview",
+        "some-model",
+    )
+    .expect("a good URL");
+    endpoint.key = Some("sk-secret-key".into());
+    endpoint.key_source = Some("the environment variable TEST_KEY".to_owned());
+    endpoint.route.headers = vec![("x-team".to_owned(), "team-secret".into())];
+    endpoint.route.query = vec![("token".to_owned(), "query/secret".into())];
+    let body = saying(
+        "sk-secret-key, team-secret, pass-word-1, /v1?sig=signature 1&token=query%2Fsecret&token=query/secret&api-version=preview",
+    );
+    let error = of_status(&endpoint, "https://host.test/v1", 401, &HeaderMap::new(), &body);
+    expect!["https://host.test/v1 refused the key (401): [key], [header], [password], /v1?sig=[query]&token=[query]&token=[query]&api-version=preview; check the environment variable TEST_KEY"]
+    .assert_eq(&error.message);
+}
+
 // SPEC S13
 #[test]
 fn the_server_knows_best_whether_a_request_may_be_sent_again() {

@@ -299,41 +299,62 @@ fn unknown_items_are_kept_and_unknown_events_ignored() {
 // SPEC S3, S12
 #[test]
 fn a_stream_that_stops_or_is_nothing_but_rubbish_is_no_reply() {
-    check_events(&[HELLO], expect![[r#"
+    check_events(
+        &[HELLO],
+        expect![[r#"
         shown: hello
         => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
-    "#]]);
-    check_events(&[HELLO, "[DONE]"], expect![[r#"
+    "#]],
+    );
+    check_events(
+        &[HELLO, "[DONE]"],
+        expect![[r#"
         shown: hello
         => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
-    "#]]);
-    check_events(&["{rubbish"], expect![[r#"
+    "#]],
+    );
+    check_events(
+        &["{rubbish"],
+        expect![[r#"
         => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
-    "#]]);
-    check_events(&["{rubbish", COMPLETED], expect![[r#"
+    "#]],
+    );
+    check_events(
+        &["{rubbish", COMPLETED],
+        expect![[r#"
         => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
-    "#]]);
-    check_events(&["<html>", HELLO, COMPLETED], expect![[r#"
+    "#]],
+    );
+    check_events(
+        &["<html>", HELLO, COMPLETED],
+        expect![[r#"
         => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (<html>): check base_url and wire", retry: Later }
-    "#]]);
+    "#]],
+    );
 }
 
 // SPEC S12
 #[test]
 fn an_event_that_cannot_be_read_costs_no_more_than_itself() {
-    check_events(&["7", HELLO, "{rubbish", "keep-alive", COMPLETED], expect![[r#"
+    check_events(
+        &["7", HELLO, "{rubbish", "keep-alive", COMPLETED],
+        expect![[r#"
         shown: hello
         agent +raw: hello
         => Stop
-    "#]]);
+    "#]],
+    );
     // What it was is told again at the end.
     let completed = r#"{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"hello"}]},{"type":"function_call","call_id":"c","name":"read","arguments":"{}"}]}}"#;
-    check_events(&[HELLO, "{rubbish", completed], expect![[r#"
+    check_events(
+        &[HELLO, "{rubbish", completed],
+        expect![[r#"
         shown: hello
         agent +raw: hello
         call +raw: c read {}
         => Stop
-    "#]]);
+    "#]],
+    );
 }
 
 const ADDED_CALL: &str = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"","status":"in_progress"}}"#;
@@ -367,12 +388,18 @@ fn a_call_that_is_never_done_is_taken_from_its_arguments() {
 // SPEC E12
 #[test]
 fn a_call_of_which_a_piece_is_missing_never_runs() {
-    check_events(&[ADDED_CALL, PIECES[0], COMPLETED], expect![[r#"
+    check_events(
+        &[ADDED_CALL, PIECES[0], COMPLETED],
+        expect![[r#"
         => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
-    "#]]);
-    check_events(&[ADDED_CALL, PIECES[0], "{\"type\":\"resp", PIECES[1], COMPLETED], expect![[r#"
+    "#]],
+    );
+    check_events(
+        &[ADDED_CALL, PIECES[0], "{\"type\":\"resp", PIECES[1], COMPLETED],
+        expect![[r#"
         => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"type\":\"resp)", retry: Later }
-    "#]]);
+    "#]],
+    );
     check_events(
         &[
             r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c","name":"read","arguments":"{}","status":"incomplete"}}"#,
@@ -466,7 +493,8 @@ fn a_reply_that_the_server_keeps_leaves_a_mark() {
         opaque: {"type":"askls.stored_response","id":"resp_1","items":1}
         => Stop
         agent Partial: hello
-        => Length"#]].assert_eq(&format!("{completed}\n{cut}"));
+        => Length"#]]
+    .assert_eq(&format!("{completed}\n{cut}"));
 }
 
 #[test]

@@ -156,18 +156,24 @@ fn broken_arguments_go_back_unchanged_where_they_are_not_read_and_as_an_object_e
     let json =
         r#"{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{oops","phase":"x"}"#;
     let items = [call_with("{oops", raw(Wire::Responses, json)), output()];
-    check(&items, expect![[r#"
+    check(
+        &items,
+        expect![[r#"
         {"arguments":"{\"unreadable_arguments\":\"{oops\"}","call_id":"c","id":"f","name":"read","phase":"x","type":"function_call"}
         {"call_id":"c","output":"no","type":"function_call_output"}
-    "#]]);
+    "#]],
+    );
     let openai = Endpoint::new("https://api.openai.com/v1", "gpt-5").expect("a good base URL");
     let body = body_of(&openai, request(&items), &[]);
     assert_eq!(body["input"][0], serde_json::from_str::<Value>(json).expect("JSON"));
-    check(&[call_with("", None), call_with(r#""{\"p\":1}""#, None), call_with("[1]", None)], expect![[r#"
+    check(
+        &[call_with("", None), call_with(r#""{\"p\":1}""#, None), call_with("[1]", None)],
+        expect![[r#"
         {"arguments":"{}","call_id":"c","name":"read","type":"function_call"}
         {"arguments":"{\"p\":1}","call_id":"c","name":"read","type":"function_call"}
         {"arguments":"{\"unreadable_arguments\":\"[1]\"}","call_id":"c","name":"read","type":"function_call"}
-    "#]]);
+    "#]],
+    );
 }
 
 fn tools() -> [ToolSpec; 2] {
@@ -264,7 +270,8 @@ fn what_the_settings_and_the_turn_want_has_its_members() {
               "type": "function"
             }
           ]
-        }"#]].assert_eq(&format!("{body:#}"));
+        }"#]]
+    .assert_eq(&format!("{body:#}"));
     let body = body_of(&endpoint, Request { tool_choice: ToolChoice::Required, ..request }, &[]);
     assert_eq!((&body["tool_choice"], &body["tools"][0]["strict"]), (&json!("required"), &json!(false)));
     let body = body_of(&endpoint, Request { tools: &[], ..request }, &[]);

@@ -1,0 +1,259 @@
+//! What is known of each setting besides its type: what fits, what holds without it, what a project may do with it, and
+//! how much of it may be shown.
+
+use serde_json::{Map, Value};
+
+use super::Values;
+
+/// Longest value that a warning repeats, in characters.
+const LONGEST_SHOWN: usize = 60;
+
+/// Members of a query that are no secrets.
+const PUBLIC_QUERY: [&str; 2] = ["api-version", "version"];
+
+/// What is known of one setting besides its type.
+#[derive(Debug)]
+pub struct Key {
+    pub name: &'static str,
+    /// Completes "must be".
+    pub expects: &'static str,
+    /// As it is shown when nothing sets it.
+    pub default: &'static str,
+    pub(in crate::config) project: ProjectRule,
+    pub(in crate::config) shape: Shape,
+    /// Whether it may be said of one model in `models`.
+    pub(in crate::config) of_models: bool,
+    sight: Sight,
+}
+
+/// Whether a setting is one value or a table of them, of which each stands for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum Shape {
+    Value,
+    /// Texts by their names.
+    Table,
+    /// Settings by the names of models.
+    Models,
+}
+
+/// What a project's file may do with a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum ProjectRule {
+    Free,
+    /// Only to less than what holds without it.
+    Narrower,
+    /// Only when the user's file trusts the folder: it could send the user's key away, or run a program.
+    Trusted,
+    Never,
+}
+
+/// How much of a value may be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    Whole,
+    /// Whole when it fits; what does not may be a key that was put in the wrong place.
+    Variable,
+    /// Without user, password and query.
+    Url,
+    /// The names only: the values may be secrets.
+    Names,
+    /// The program only: arguments may be secrets.
+    Program,
+}
+
+/// In the order in which they are shown.
+pub const KEYS: &[Key] = &[
+    Key::new("model", "a text", "", ProjectRule::Free),
+    Key::new("wire", "one of responses, chat, messages", "", ProjectRule::Trusted),
+    Key { sight: Sight::Url, ..Key::new("base_url", ADDRESS, "", ProjectRule::Trusted) },
+    Key {
+        sight: Sight::Variable,
+        ..Key::new(
+            "api_key_env",
+            "the name of an environment variable in capitals, as OPENROUTER_API_KEY, and not the key itself",
+            "",
+            ProjectRule::Trusted,
+        )
+    },
+    Key {
+        sight: Sight::Program,
+        ..Key::new(
+            "api_key_command",
+            "a list of texts (the program and its arguments) or one text",
+            "",
+            ProjectRule::Trusted,
+        )
+    },
+    Key::new(
+        "auth_header",
+        "the name of a header, as x-api-key, and not content-type or host",
+        "authorization, or that of the service",
+        ProjectRule::Trusted,
+    ),
+    Key::table(
+        "headers",
+        "a table of names and texts of one line, as { \"X-Team\" = \"a\" }, without content-type and host",
+    ),
+    Key::table("query", "a table of names and texts, as { api-version = \"preview\" }"),
+    Key {
+        sight: Sight::Url,
+        ..Key::new(
+            "proxy",
+            "none, or an address that begins with http:// or https://",
+            "that of the environment",
+            ProjectRule::Trusted,
+        )
+    },
+    Key::new("ca_file", "the absolute path of a file, or one that begins with ~/", "", ProjectRule::Trusted),
+    Key::new("connect_timeout", SECONDS, "15", ProjectRule::Narrower),
+    Key::new("idle_timeout", SECONDS, "120, or 300 for a server on this machine", ProjectRule::Narrower),
+    Key::new("reply_timeout", SECONDS, "none", ProjectRule::Narrower),
+    Key::new("max_attempts", "a whole number from 1 to 100", "6", ProjectRule::Narrower),
+    Key::new("retry_wait", SECONDS, "1", ProjectRule::Free),
+    Key::new("max_retry_wait", SECONDS, "120", ProjectRule::Narrower),
+    Key::new("tool_choice", "auto, none, required, or the name of a tool", "auto", ProjectRule::Free),
+    Key::of_models("max_output_tokens", TOKENS, "", ProjectRule::Narrower),
+    Key::of_models(
+        "reasoning_effort",
+        "one of none, minimal, low, medium, high, xhigh, max",
+        "",
+        ProjectRule::Free,
+    ),
+    Key::of_models("temperature", "a number from 0 to 2", "", ProjectRule::Free),
+    Key::of_models("parallel_tool_calls", BOOLEAN, "", ProjectRule::Free),
+    Key::of_models("strict_tools", BOOLEAN, "false", ProjectRule::Free),
+    Key::of_models("store", BOOLEAN, "false", ProjectRule::Narrower),
+    Key::of_models("context_tokens", TOKENS, "the model's window", ProjectRule::Narrower),
+    Key::of_models("window", TOKENS, "", ProjectRule::Narrower),
+    Key::of_models("echo_reasoning", BOOLEAN, "true", ProjectRule::Free),
+    Key::of_models("think_tags", BOOLEAN, "true", ProjectRule::Free),
+    Key::of_models("strict_alternation", BOOLEAN, "false", ProjectRule::Free),
+    Key::of_models("null_content", "one of null, empty_string", "null", ProjectRule::Free),
+    Key::of_models(
+        "text_calls",
+        BOOLEAN,
+        "true for a server on this machine, else false",
+        ProjectRule::Narrower,
+    ),
+    Key::of_models("guided", "one of auto, on, off", "auto", ProjectRule::Free),
+    Key::of_models(
+        "price",
+        "a table of dollars for a million tokens, as { input = 1.25, cached = 0.125, output = 10 }",
+        "",
+        ProjectRule::Trusted,
+    ),
+    Key {
+        shape: Shape::Models,
+        sight: Sight::Names,
+        ..Key::new("models", "a table for each model, as [models.\"qwen*\"]", "", ProjectRule::Never)
+    },
+    Key::new("max_steps", "a whole number from 1 to 10000", "50", ProjectRule::Narrower),
+    Key::new("on_limit", "one of error, message, final_answer", "message", ProjectRule::Narrower),
+    Key::new("edits", "one of propose, apply", "propose", ProjectRule::Narrower),
+    Key::new("approvals", "one of none, edits, all", "edits", ProjectRule::Narrower),
+    Key::new("approval_timeout", SECONDS, "120", ProjectRule::Narrower),
+    Key::new("command_timeout", SECONDS, "120", ProjectRule::Narrower),
+    Key {
+        sight: Sight::Program,
+        ..Key::new(
+            "shell",
+            "a list of texts: the program and its first arguments",
+            "the platform's shell",
+            ProjectRule::Trusted,
+        )
+    },
+    Key::new("background", "one of auto, always, never", "auto", ProjectRule::Free),
+    Key::new("show_answer", "one of message, document, none", "message", ProjectRule::Free),
+    Key::new("trusted_folders", "a list of folders", "", ProjectRule::Never),
+];
+
+const ADDRESS: &str = "an address that begins with http:// or https://";
+const BOOLEAN: &str = "true or false";
+const SECONDS: &str = "a number of seconds from 0.001 to 86400";
+const TOKENS: &str = "a whole number from 1 to 100000000";
+
+impl Key {
+    const fn new(
+        name: &'static str,
+        expects: &'static str,
+        default: &'static str,
+        project: ProjectRule,
+    ) -> Self {
+        Self { name, expects, default, project, shape: Shape::Value, of_models: false, sight: Sight::Whole }
+    }
+
+    const fn of_models(
+        name: &'static str,
+        expects: &'static str,
+        default: &'static str,
+        project: ProjectRule,
+    ) -> Self {
+        Self { of_models: true, ..Self::new(name, expects, default, project) }
+    }
+
+    const fn table(name: &'static str, expects: &'static str) -> Self {
+        let key = Self::new(name, expects, "", ProjectRule::Trusted);
+        Self { shape: Shape::Table, sight: Sight::Names, ..key }
+    }
+
+    /// The setting of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// The one spelling of a member's name: headers do not tell capitals from small letters.
+    pub(in crate::config) fn spelling(&self, member: &str) -> String {
+        if self.name == "headers" { member.trim().to_ascii_lowercase() } else { member.to_owned() }
+    }
+
+    /// A value of this setting as it may be shown.
+    pub fn show(&self, value: &Value) -> String {
+        match (self.sight, value) {
+            (Sight::Url, Value::String(url)) => without_credentials(url),
+            (Sight::Program, Value::String(line)) => {
+                line.split_whitespace().next().unwrap_or_default().to_owned()
+            }
+            (Sight::Program, Value::Array(parts)) => {
+                parts.first().and_then(Value::as_str).unwrap_or_default().to_owned()
+            }
+            (Sight::Names, Value::Object(members)) => {
+                let shown: Vec<String> =
+                    members.iter().map(|(name, value)| self.show_member(name, value)).collect();
+                shown.join(", ")
+            }
+            (_, Value::String(text)) => text.clone(),
+            _ => value.to_string(),
+        }
+    }
+
+    fn show_member(&self, name: &str, value: &Value) -> String {
+        let is_public = self.name == "query" && PUBLIC_QUERY.contains(&name);
+        match value.as_str().filter(|_| is_public) {
+            Some(text) => format!("{name}={text}"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// Whether a value fits. The error says what is allowed, and repeats the value only where that tells no secret.
+    pub(in crate::config) fn check(&self, value: &Value) -> Result<Values, String> {
+        let object: Map<_, _> = [(self.name.to_owned(), value.clone())].into_iter().collect();
+        serde_json::from_value(Value::Object(object)).map_err(|_| match self.sight {
+            Sight::Whole => {
+                let shown: String = value.to_string().chars().take(LONGEST_SHOWN).collect();
+                format!("{} must be {}, not {shown}", self.name, self.expects)
+            }
+            Sight::Variable | Sight::Url | Sight::Program | Sight::Names => {
+                format!("{} must be {}", self.name, self.expects)
+            }
+        })
+    }
+}
+
+/// Scheme, host, port and path of a URL.
+fn without_credentials(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}

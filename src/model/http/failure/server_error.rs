@@ -1,0 +1,206 @@
+//! An error as servers word it, and what it means for the caller: by its codes, by its words, by its status.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::model::http::retry_after;
+
+/// An error as a server words it, whichever of the known forms it came in.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::model) struct ServerError {
+    pub(super) message: String,
+    /// `code`, `type` and `status`, as far as they are there: an open set of words, or a status in digits.
+    pub(super) words: Vec<String>,
+    /// The wait that the error itself asks for.
+    pub(super) wait: Option<Duration>,
+}
+
+/// What a refusal means for the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    Auth,
+    Quota,
+    ContextTooLong,
+    History,
+    RateLimited,
+    Overloaded,
+    Failed,
+    NotFound,
+    Rejected,
+}
+
+/// Codes of a thread that is too long.
+const LENGTH_WORDS: [&str; 3] =
+    ["context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"];
+
+/// Codes of an account that has nothing left.
+const QUOTA_WORDS: [&str; 5] = [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+    "insufficient_balance",
+];
+
+/// Codes of a key that is refused.
+const AUTH_WORDS: [&str; 4] =
+    ["invalid_api_key", "authentication_error", "permission_error", "unauthenticated"];
+
+/// What servers call too many requests.
+const RATE_WORDS: [&str; 5] =
+    ["rate_limit_exceeded", "rate_limit_error", "throttling_error", "slow_down", "too_many_requests"];
+
+/// What servers call a lack of room that passes.
+const OVERLOAD_WORDS: [&str; 4] =
+    ["overloaded_error", "unavailable_error", "server_is_overloaded", "engine_overloaded_error"];
+
+/// What servers call other faults of their own that pass.
+const FAILURE_WORDS: [&str; 6] = [
+    "server_error",
+    "internal_server_error",
+    "internal_error",
+    "api_error",
+    "timeout_error",
+    "vector_store_timeout",
+];
+
+/// Phrases that say by themselves that a thread is too long (litellm, OpenAI, llama.cpp, Anthropic, vLLM).
+const TOO_LONG: [&str; 7] = [
+    "contextwindowexceeded",
+    "context_length_exceeded",
+    "exceed_context_size",
+    "prompt is too long",
+    "prompt too long",
+    "maximum input length",
+    "input is too long",
+];
+
+/// What a thread can be too long for …
+const WINDOWS: [&str; 4] = ["context length", "context size", "context window", "context limit"];
+
+/// … and the words that say that it is. Both have to be there: a server also fails over its window for other reasons.
+const EXCESSES: [&str; 8] =
+    ["exceed", "too long", "too large", "longer than", "larger than", "maximum", "does not fit", "overflow"];
+
+/// Phrases that say that money or quota is used up.
+const USED_UP: [&str; 7] = [
+    "insufficient_quota",
+    "exceeded your current quota",
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "billing hard limit",
+    "check your plan and billing",
+];
+
+/// Phrases about a key, for servers that refuse one with 400.
+const BAD_KEY: [&str; 3] = ["api key not valid", "invalid api key", "incorrect api key"];
+
+/// Phrases that say that the history is broken, not what was asked: calls without outputs and the reverse, reasoning
+/// without what it led to, roles in an order that the server does not take, seals that it cannot open.
+const BROKEN_HISTORY: [&str; 25] = [
+    // OpenAI Responses.
+    "no tool output found for function call",
+    "no tool call found for function call output",
+    "without its required following item",
+    "without its required preceding item",
+    "items are not persisted when",
+    "duplicate item found with id",
+    "the encrypted content",
+    // Chat Completions, and what litellm and vLLM pass on of it.
+    "must be followed by tool messages",
+    "did not have response messages",
+    "must be a response to a preceding message with 'tool_calls'",
+    "must be a response to a preceeding message with 'tool_calls'",
+    "tool_call_id",
+    // Templates of local models (llama.cpp, vLLM).
+    "roles must alternate",
+    "no previous assistant message with a tool call",
+    "message has tool role, but",
+    // Anthropic Messages.
+    "`tool_use` ids were found without",
+    "`tool_use` ids must be unique",
+    "unexpected `tool_use_id` found in `tool_result`",
+    "must have a corresponding `tool_use` block",
+    "text content blocks must be non-empty",
+    "must have non-empty content",
+    "`signature` in `thinking` block",
+    "blocks in the latest assistant message cannot be modified",
+    // Mistral and Gemini.
+    "not the same number of function calls and responses",
+    "function call turn",
+];
+
+impl ServerError {
+    /// Finds the error in a JSON object: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, `{"detail": "…"}`, or
+    /// flat. `None` when there is none.
+    pub(in crate::model) fn find(json: &Value) -> Option<Self> {
+        // Some gateways answer with a list of one.
+        let json = json.get(0).unwrap_or(json);
+        let error = ["error", "detail"].iter().filter_map(|key| json.get(key)).find(|error| !error.is_null());
+        let wait = error.and_then(retry_after::in_error).or_else(|| retry_after::in_error(json));
+        let error = match error {
+            Some(Value::String(message)) => {
+                return Some(Self { message: message.clone(), words: Vec::new(), wait });
+            }
+            Some(error) => error,
+            None if json.get("message").is_some_and(Value::is_string) => json,
+            None => return None,
+        };
+        let words = ["code", "type", "status"].iter().filter_map(|key| match error.get(key) {
+            Some(Value::String(word)) => Some(word.to_ascii_lowercase()),
+            Some(Value::Number(number)) => Some(number.to_string()),
+            _ => None,
+        });
+        let message = match error.get("message") {
+            Some(Value::String(message)) => message.clone(),
+            _ => error.to_string(),
+        };
+        Some(Self { words: words.filter(|word| word != "error").collect(), message, wait })
+    }
+
+    /// `status` is that of the answer; an error in a stream has none.
+    pub(super) fn meaning(&self, status: Option<u16>) -> Meaning {
+        let is = |words: &[&str]| self.words.iter().any(|word| words.contains(&word.as_str()));
+        let message = self.message.to_lowercase();
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
+        let status_is = |statuses: &[u16]| status.is_none_or(|status| statuses.contains(&status));
+        if is(&LENGTH_WORDS)
+            || status_is(&[400, 413, 422, 500]) && (says(&TOO_LONG) || says(&WINDOWS) && says(&EXCESSES))
+        {
+            return Meaning::ContextTooLong;
+        }
+        // A quota that the server says to come back for is a rate by another name (Gemini).
+        if is(&QUOTA_WORDS) || status_is(&[400, 402, 403, 429]) && says(&USED_UP) && self.wait.is_none() {
+            return Meaning::Quota;
+        }
+        if status_is(&[400, 404, 422, 500]) && says(&BROKEN_HISTORY) {
+            return Meaning::History;
+        }
+        if status == Some(400) && (is(&AUTH_WORDS) || says(&BAD_KEY)) {
+            return Meaning::Auth;
+        }
+        let status = status.or_else(|| self.words.iter().find_map(|word| word.parse().ok()));
+        match status {
+            Some(401 | 403) => Meaning::Auth,
+            Some(402) => Meaning::Quota,
+            Some(404) => Meaning::NotFound,
+            Some(429) => Meaning::RateLimited,
+            Some(503 | 529) => Meaning::Overloaded,
+            Some(500..) if is(&OVERLOAD_WORDS) => Meaning::Overloaded,
+            Some(408 | 409 | 425 | 500..) => Meaning::Failed,
+            Some(_) => Meaning::Rejected,
+            None if is(&AUTH_WORDS) => Meaning::Auth,
+            None if is(&RATE_WORDS) => Meaning::RateLimited,
+            None if is(&OVERLOAD_WORDS) => Meaning::Overloaded,
+            None if is(&FAILURE_WORDS) || self.words.is_empty() => Meaning::Failed,
+            None => Meaning::Rejected,
+        }
+    }
+
+    /// Shown when there is no message: the code is better than nothing.
+    pub(super) fn code_alone(&self) -> Option<&str> {
+        self.message.is_empty().then(|| self.words.first().map(String::as_str)).flatten()
+    }
+}
