@@ -12,6 +12,8 @@ pub mod http;
 pub mod messages;
 pub mod offline;
 pub mod options;
+#[doc(hidden)]
+pub mod replay;
 pub mod responses;
 pub mod select;
 mod sse;

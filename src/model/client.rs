@@ -205,12 +205,21 @@ impl<F: Format> WireClient<F> {
             }
             granted = left;
         };
-        let decoder = F::decoder(Arc::clone(&self.endpoint), request);
-        let mut decoder = TextCalls::new(decoder, self.endpoint.options.text_calls, request);
-        match answer {
-            Answer::Stream(events) => Ok(sse::reply(events, decoder)),
-            Answer::Whole(body) => sse::whole_reply(decoder.whole(&body)),
-        }
+        read::<F>(&self.endpoint, request, answer)
+    }
+}
+
+/// Reads what a server answered to `request` as a reply of the wire `F`.
+pub(super) fn read<F: Format>(
+    endpoint: &Arc<Endpoint>,
+    request: Request<'_>,
+    answer: Answer,
+) -> Result<ModelStream, ModelError> {
+    let decoder = F::decoder(Arc::clone(endpoint), request);
+    let mut decoder = TextCalls::new(decoder, endpoint.options.text_calls, request);
+    match answer {
+        Answer::Stream(events) => Ok(sse::reply(events, decoder)),
+        Answer::Whole(body) => sse::whole_reply(decoder.whole(&body)),
     }
 }
 

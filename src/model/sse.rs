@@ -1,22 +1,16 @@
 //! Server-sent events: a body becomes events under a limit of silence and one of size, and events become a reply.
 
-use std::{
-    collections::VecDeque,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+mod reader;
+
+use std::{collections::VecDeque, pin::Pin, time::Duration};
 
 use futures::{Stream, StreamExt, stream};
 use serde::de::IgnoredAny;
-use sse_stream::{Error, Sse, SseByteStream};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::bytes::Bytes;
 
 use super::{ErrorKind, ModelError, ModelEvent, ModelStream, http::Endpoint};
+use reader::Reader;
 
 /// Bytes of one event: a reply's last event holds all of it a second time, and the longest replies of today's models
 /// are below 1 MB.
@@ -25,6 +19,10 @@ pub(super) const MAX_EVENT_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of one body: the longest replies have about 130,000 tokens, and the wordiest servers send 300 bytes for each. A
 /// server that never ends would fill the memory.
 pub(super) const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
+
+/// Bytes of text that one reply shows, its reasoning included: what has no end must not fill the memory of everyone
+/// who keeps the text.
+const MAX_TEXT_BYTES: usize = MAX_EVENT_BYTES;
 
 /// How long the count of tokens and the marker are waited for after the server has said why it ends. Some servers then
 /// keep the connection open, or alive, for ever.
@@ -36,17 +34,23 @@ const CLOSING_GRACE: Duration = Duration::from_millis(50);
 
 /// The events of one body. Dropping it closes the connection.
 pub(super) struct EventStream {
-    events: Pin<Box<dyn Stream<Item = Result<Sse, Error>> + Send>>,
-    meter: Arc<Meter>,
+    body: Pin<Box<dyn Stream<Item = Result<Bytes, String>> + Send>>,
+    /// The longest silence between two pieces of the body.
+    idle: Duration,
+    reader: Reader,
+    /// Bytes that may still come.
+    room: usize,
+    end: BodyEnd,
 }
 
-/// What the decoder cannot tell about itself.
-#[derive(Default)]
-struct Meter {
-    /// Bytes that arrived since an event was whole.
-    pending: AtomicUsize,
+/// Whether more of a body comes after what the reader has.
+enum BodyEnd {
+    /// It does, as far as is known.
+    Open,
     /// The body is over; an event that comes now was not finished by its sender.
-    over: AtomicBool,
+    Over,
+    /// Nothing more is read, for this reason.
+    Fault(Fault),
 }
 
 /// Why no more of a body can be read.
@@ -65,13 +69,25 @@ pub enum Fault {
 
 /// One event, or the end.
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
+enum Next<'a> {
     /// The data of an event that holds something.
-    Data(String),
+    Data(&'a str),
     /// The marker that some wires end with.
     Marker,
     End,
     Fault(Fault),
+}
+
+/// What the data of an event is.
+#[derive(PartialEq, Eq)]
+enum Data {
+    /// For the decoder.
+    Event,
+    Marker,
+    /// A sign of life, no more.
+    Nothing,
+    /// The rest of a body that was cut.
+    Cut,
 }
 
 /// Reads a body as events. Every byte counts as a sign of life, those of comments too.
@@ -79,73 +95,73 @@ pub(super) fn events(
     body: impl Stream<Item = Result<Bytes, String>> + Send + 'static,
     idle: Duration,
 ) -> EventStream {
-    let meter = Arc::new(Meter::default());
-    let metered = Arc::clone(&meter);
-    let chunks = stream::unfold(Some((Box::pin(body), 0)), move |reading| {
-        let meter = Arc::clone(&metered);
-        async move {
-            let (mut body, read) = reading?;
-            Some(match timeout(idle, body.next()).await {
-                Err(_) => (Err(Fault::Silent), None),
-                Ok(Some(Err(why))) => (Err(Fault::Broken(why)), None),
-                Ok(Some(Ok(chunk))) => {
-                    let read = read + chunk.len();
-                    let pending = meter.pending.fetch_add(chunk.len(), Ordering::Relaxed) + chunk.len();
-                    if pending > MAX_EVENT_BYTES || read > MAX_REPLY_BYTES {
-                        (Err(Fault::TooLarge), None)
-                    } else {
-                        (Ok(chunk), Some((body, read)))
-                    }
-                }
-                Ok(None) => {
-                    meter.over.store(true, Ordering::Relaxed);
-                    // The decoder would drop a last event without the blank line that ends it.
-                    (Ok(Bytes::from_static(b"\n\n")), None)
-                }
-            })
-        }
-    });
-    EventStream { events: Box::pin(SseByteStream::new(Box::pin(chunks))), meter }
+    EventStream {
+        body: Box::pin(body),
+        idle,
+        reader: Reader::default(),
+        room: MAX_REPLY_BYTES,
+        end: BodyEnd::Open,
+    }
 }
 
 impl EventStream {
-    async fn next(&mut self) -> Next {
-        loop {
-            let event = match self.events.next().await {
-                None => return Next::End,
-                Some(Err(error)) => return self.fault(error),
-                Some(Ok(event)) => event,
-            };
-            self.meter.pending.store(0, Ordering::Relaxed);
-            let Some(data) = event.data else { continue };
-            let trimmed = data.trim();
-            // Some relays wrap a keep-alive comment into a data line.
-            if trimmed.is_empty() || trimmed.starts_with(':') {
-                continue;
+    async fn next(&mut self) -> Next<'_> {
+        let data = loop {
+            match self.reader.advance() {
+                Err(fault) => return Next::Fault(fault),
+                Ok(true) => match self.look() {
+                    Data::Nothing => {}
+                    data => break data,
+                },
+                Ok(false) => match &self.end {
+                    BodyEnd::Open => self.read().await,
+                    BodyEnd::Over => return Next::End,
+                    BodyEnd::Fault(fault) => return Next::Fault(fault.clone()),
+                },
             }
-            if trimmed.starts_with("[DONE]") {
-                return Next::Marker;
-            }
-            let unfinished = self.meter.over.load(Ordering::Relaxed);
-            if unfinished && serde_json::from_str::<IgnoredAny>(&data).is_err() {
-                return Next::End;
-            }
-            return Next::Data(data);
+        };
+        match (data, self.reader.text()) {
+            (Data::Event, Ok(text)) => Next::Data(text),
+            (Data::Event, Err(fault)) => Next::Fault(fault),
+            (Data::Marker, _) => Next::Marker,
+            (Data::Nothing | Data::Cut, _) => Next::End,
         }
     }
 
-    fn fault(&self, error: Error) -> Next {
-        let fault = match error {
-            // A body that ends inside a character has ended, no more.
-            Error::Utf8Parse(_) if self.meter.over.load(Ordering::Relaxed) => return Next::End,
-            Error::Utf8Parse(_) => Fault::NotUtf8,
-            Error::Body(error) => match error.downcast::<Fault>() {
-                Ok(fault) => *fault,
-                Err(other) => Fault::Broken(other.to_string()),
-            },
-            other => Fault::Broken(other.to_string()),
+    /// Waits for the next piece of the body and gives it to the reader.
+    async fn read(&mut self) {
+        let (piece, end) = match timeout(self.idle, self.body.next()).await {
+            Err(_) => (Bytes::new(), BodyEnd::Fault(Fault::Silent)),
+            Ok(Some(Err(why))) => (Bytes::new(), BodyEnd::Fault(Fault::Broken(why))),
+            Ok(Some(Ok(piece))) if piece.len() > self.room => {
+                (piece.slice(..self.room), BodyEnd::Fault(Fault::TooLarge))
+            }
+            Ok(Some(Ok(piece))) => {
+                self.room -= piece.len();
+                (piece, BodyEnd::Open)
+            }
+            // Ends a last event that its sender did not end.
+            Ok(None) => (Bytes::from_static(b"\n\n"), BodyEnd::Over),
         };
-        Next::Fault(fault)
+        self.reader.feed(piece);
+        self.end = end;
+    }
+
+    fn look(&self) -> Data {
+        let data = self.reader.bytes();
+        let trimmed = data.trim_ascii();
+        // Some relays wrap a keep-alive comment into a data line.
+        if trimmed.is_empty() || trimmed.starts_with(b":") {
+            Data::Nothing
+        } else if trimmed.starts_with(b"[DONE]") {
+            Data::Marker
+        } else if matches!(self.end, BodyEnd::Over)
+            && self.reader.text().map_or(true, |text| serde_json::from_str::<IgnoredAny>(text).is_err())
+        {
+            Data::Cut
+        } else {
+            Data::Event
+        }
     }
 
     /// Reads what is left, if it comes at once, so that the connection can be used again.
@@ -195,46 +211,90 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
         /// `None` once the reply is over.
         events: Option<EventStream>,
         decoder: D,
+        /// What the decoder made of an event.
+        out: Vec<ModelEvent>,
         ready: VecDeque<Result<ModelEvent, ModelError>>,
+        /// Bytes of text that were shown.
+        shown: usize,
         /// Until when the rest of a whole reply is waited for.
         deadline: Option<Instant>,
     }
-    let reading = Reading { events: Some(events), decoder, ready: VecDeque::new(), deadline: None };
+    // Boxed, since it is moved with every event.
+    let reading = Box::new(Reading {
+        events: Some(events),
+        decoder,
+        out: Vec::new(),
+        ready: VecDeque::new(),
+        shown: 0,
+        deadline: None,
+    });
     stream::unfold(reading, |mut reading| async move {
         loop {
             if let Some(event) = reading.ready.pop_front() {
                 return Some((event, reading));
             }
-            let mut events = reading.events.take()?;
-            let mut out = Vec::new();
-            let next = match reading.deadline {
-                None => events.next().await,
-                Some(deadline) => timeout_at(deadline, events.next()).await.unwrap_or(Next::End),
+            let Reading { events, decoder, out, ready, shown, deadline } = &mut *reading;
+            let body = events.as_mut()?;
+            let next = match deadline {
+                _ if *shown > MAX_TEXT_BYTES => Next::Fault(Fault::TooLarge),
+                None => body.next().await,
+                Some(deadline) => timeout_at(*deadline, body.next()).await.unwrap_or(Next::End),
             };
             let progress = match next {
-                Next::Data(data) => reading.decoder.event(&data, &mut out),
+                Next::Data(data) => decoder.event(data, out),
                 ending => {
                     let ending = match ending {
                         Next::Marker => Ending::Marker,
                         Next::Fault(fault) => Ending::Fault(fault),
                         _ => Ending::Closed,
                     };
-                    reading.decoder.end(ending, &mut out).map(|()| Progress::Over)
+                    decoder.end(ending, out).map(|()| Progress::Over)
                 }
             };
-            reading.ready.extend(out.into_iter().map(Ok));
+            *shown += out.iter().map(shown_bytes).sum::<usize>();
+            ready.extend(out.drain(..).map(Ok));
             match progress {
-                Ok(Progress::More) => reading.events = Some(events),
+                Ok(Progress::More) => {}
                 Ok(Progress::Ending) => {
-                    reading.deadline.get_or_insert_with(|| Instant::now() + ENDING_GRACE);
-                    reading.events = Some(events);
+                    deadline.get_or_insert_with(|| Instant::now() + ENDING_GRACE);
                 }
-                Ok(Progress::Over) => events.close().await,
-                Err(error) => reading.ready.push_back(Err(error)),
+                Ok(Progress::Over) => {
+                    if let Some(events) = events.take() {
+                        events.close().await;
+                    }
+                }
+                Err(error) => {
+                    events.take();
+                    ready.push_back(Err(error));
+                }
             }
         }
     })
     .boxed()
+}
+
+/// The data of the events, and a last line that says how they ended.
+pub(super) fn data(events: EventStream) -> impl Stream<Item = String> {
+    stream::unfold(Some(events), |events| async move {
+        let mut events = events?;
+        let line = match events.next().await {
+            Next::Data(data) => {
+                let data = data.to_owned();
+                return Some((data, Some(events)));
+            }
+            Next::Marker => "=> marker".to_owned(),
+            Next::End => "=> closed".to_owned(),
+            Next::Fault(fault) => format!("=> fault: {fault}"),
+        };
+        Some((line, None))
+    })
+}
+
+fn shown_bytes(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text) => text.len(),
+        ModelEvent::Item(_) | ModelEvent::Done { .. } => 0,
+    }
 }
 
 /// The reply that one whole body tells.
@@ -278,7 +338,7 @@ mod tests {
             let mut seen = Vec::new();
             loop {
                 match events.next().await {
-                    Next::Data(data) => seen.push(data),
+                    Next::Data(data) => seen.push(data.to_owned()),
                     ending => {
                         seen.push(format!("=> {ending:?}"));
                         return seen;
@@ -378,6 +438,59 @@ mod tests {
         let told: Vec<_> = reply(events(body, Duration::from_secs(60)), Short).collect().await;
         assert_eq!(told, [Ok(ModelEvent::TextDelta("ended".to_owned()))]);
         assert!(start.elapsed() <= ENDING_GRACE + CLOSING_GRACE, "{:?}", start.elapsed());
+    }
+
+    /// Shows all that comes.
+    struct Echo;
+
+    impl Decoder for Echo {
+        fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
+            out.push(ModelEvent::TextDelta(data.to_owned()));
+            Ok(Progress::More)
+        }
+
+        fn end(&mut self, ending: Ending, _out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+            Err(interrupted(&crate::model::story::endpoint(), ending))
+        }
+    }
+
+    #[tokio::test]
+    async fn more_text_than_any_reply_has_ends_it_once_and_is_not_asked_for_again() {
+        let event = Bytes::from(format!("data: \"{}\"\n\n", "x".repeat(1024 * 1024)));
+        let body = stream::repeat(event).map(Ok).take(1000);
+        let told: Vec<_> = reply(events(body, Duration::from_secs(60)), Echo).collect().await;
+        assert!(told.len() < 10, "{}", told.len());
+        let (last, before) = told.split_last().expect("an end");
+        assert!(before.iter().all(Result::is_ok));
+        let error = last.as_ref().expect_err("an endless reply is a fault");
+        assert_eq!((error.kind, error.retry), (ErrorKind::Malformed, crate::model::Retry::Never));
+    }
+
+    #[test]
+    fn what_is_too_large_is_so_at_the_same_byte_however_the_body_is_cut() {
+        let event = |length| format!("data: {}\n\n", "x".repeat(length - "data: ".len()));
+        let body = event(100) + &event(MAX_EVENT_BYTES) + &event(MAX_EVENT_BYTES + 1) + &event(100);
+        for size in [body.len(), 1_000_003, 4096] {
+            let told = read(body.as_bytes().chunks(size).collect());
+            let told: Vec<_> =
+                told.iter().map(|event| (event.len(), event.get(..10).unwrap_or(event))).collect();
+            let whole = ("x".repeat(10), "=> Fault(T");
+            assert_eq!(
+                told,
+                [(94, &*whole.0), (MAX_EVENT_BYTES - 6, &*whole.0), (18, whole.1)],
+                "in pieces of {size}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_line_of_data_may_lack_its_colon_and_its_blank_and_other_fields_are_no_data() {
+        check("data\ndata:{}\ndata: \nevent: x\ndatabase: 1\nretry: 5\n:\n\n", &["\n{}\n", "=> End"]);
+    }
+
+    #[test]
+    fn only_data_has_to_be_utf_8() {
+        assert_eq!(read(vec![b": \xFF\nevent: \xFF\ndata: {}\n\n"]), ["{}", "=> End"]);
     }
 
     proptest! {

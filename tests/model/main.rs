@@ -7,6 +7,9 @@ mod support {
     pub(crate) mod model;
 }
 
+mod any_bytes;
+mod captures;
+mod judge;
 mod llama;
 mod matrix;
 

@@ -62,7 +62,11 @@ impl ResponsesDecoder {
     /// The same for an event that tells the item's kind.
     fn slot_of_kind(&mut self, event: &Event<'_>, kind: &str) -> Result<usize, ModelError> {
         let position = self.slot(event, None, kind)?;
-        self.with_slot(position, |slot| slot.kind = kind.to_owned());
+        self.with_slot(position, |slot| {
+            if slot.kind != kind {
+                slot.kind = kind.to_owned();
+            }
+        });
         Ok(position)
     }
 

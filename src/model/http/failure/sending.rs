@@ -3,7 +3,7 @@
 use std::{error::Error, io};
 
 use super::{Endpoint, clean};
-use crate::model::{ErrorKind, ModelError, sse::Fault};
+use crate::model::{ErrorKind, ModelError, Retry, sse::Fault};
 
 /// How resolvers say that no name at all can be looked up just now (glibc, musl, Windows).
 const NO_RESOLVER: [&str; 3] = ["temporary failure in name resolution", "try again", "os error 11002"];
@@ -126,12 +126,16 @@ impl Fault {
                     clean(endpoint, &why)
                 ),
             ),
-            Self::TooLarge => ModelError::new(
-                ErrorKind::Malformed,
-                format!(
-                    "{server} sent more in one piece than any reply has: it is no model server, or broken"
-                ),
-            ),
+            // What has no end has none the next time.
+            Self::TooLarge => ModelError {
+                retry: Retry::Never,
+                ..ModelError::new(
+                    ErrorKind::Malformed,
+                    format!(
+                        "{server} sent more than any reply has, and was not read on: it is no model server, or broken"
+                    ),
+                )
+            },
             Self::NotUtf8 => {
                 ModelError::new(ErrorKind::Malformed, format!("{server} sent text that is no UTF-8"))
             }

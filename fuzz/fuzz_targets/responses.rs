@@ -1,0 +1,5 @@
+#![no_main]
+
+use askls::protocol::Wire;
+
+libfuzzer_sys::fuzz_target!(|body: &[u8]| askls_fuzz::reply(Wire::Responses, body));
