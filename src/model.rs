@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod chat;
 mod client;
 pub mod error;
+mod guided;
 pub mod history;
 pub mod http;
 pub mod messages;

@@ -80,6 +80,8 @@ pub(super) struct LoopGuard {
     unreadable: Option<String>,
     /// Steps in a row with such a call and none that succeeded.
     unreadable_steps: u32,
+    /// A call of the running step succeeded.
+    has_succeeded: bool,
 }
 
 #[derive(Debug)]
@@ -127,12 +129,17 @@ impl LoopGuard {
         if !output.is_error {
             // Whoever gets on may fail now and then.
             let (last, repeats) = (self.last.take(), self.repeats);
-            *self = Self { last, repeats, ..Self::default() };
+            *self = Self { last, repeats, has_succeeded: true, ..Self::default() };
             return;
         }
         self.errors += 1;
-        let failure = Failure { call, text: output.text.clone() };
-        self.is_same_failure = self.last_failure.as_ref().is_some_and(|last| last.is_like(&failure));
+        let mut failure = Failure { call, text: output.text.clone() };
+        let last = self.last_failure.as_ref().filter(|last| last.is_like(&failure));
+        self.is_same_failure = last.is_some();
+        if let Some(last) = last {
+            // A call that was refused for being the same says nothing of why it fails.
+            failure.text.clone_from(&last.text);
+        }
         self.failure = Some(failure);
     }
 
@@ -147,8 +154,10 @@ impl LoopGuard {
             (Some(_), true) => self.same_failures + 1,
         };
         self.last_failure = self.failure.take();
-        self.unreadable_steps = if self.unreadable.is_some() { self.unreadable_steps + 1 } else { 0 };
-        if let Some(name) = self.unreadable.take().filter(|_| self.unreadable_steps > MAX_REASKS) {
+        let has_succeeded = std::mem::take(&mut self.has_succeeded);
+        let unreadable = self.unreadable.take().filter(|_| !has_succeeded);
+        self.unreadable_steps = if unreadable.is_some() { self.unreadable_steps + 1 } else { 0 };
+        if let Some(name) = unreadable.filter(|_| self.unreadable_steps > MAX_REASKS) {
             return Some((
                 StopReason::Limit(Limit::MalformedCalls),
                 format!(

@@ -86,7 +86,7 @@ impl Attempts {
             _ => self.policy.max_attempts,
         };
         if self.made >= most {
-            return Err(error);
+            return Err(self.given_up(error));
         }
         let wait = match error.retry {
             Retry::After(asked) if asked > self.policy.longest_server_wait => {
@@ -146,6 +146,14 @@ impl Attempts {
             detail: error.message,
             wait,
         })
+    }
+
+    /// The last failure, with how often it was tried.
+    fn given_up(&self, error: ModelError) -> ModelError {
+        if self.made == 1 {
+            return error;
+        }
+        ModelError { message: format!("{} (given up after {} attempts)", error.message, self.made), ..error }
     }
 
     fn growing_wait(&self) -> Duration {
@@ -235,14 +243,29 @@ mod tests {
     #[test]
     fn waits_double_up_to_the_longest_and_no_two_clients_wait_the_same() {
         let waits = [0.5..1.5, 1.0..3.0, 2.0..6.0, 4.0..12.0, 8.0..24.0, 15.0..45.0, 15.0..45.0];
-        check(attempts(8), &ModelError::new(ErrorKind::Overloaded, "full"), &waits, "full");
+        check(
+            attempts(8),
+            &ModelError::new(ErrorKind::Overloaded, "full"),
+            &waits,
+            "full (given up after 8 attempts)",
+        );
     }
 
     #[test]
     fn a_server_that_does_not_answer_is_given_up_early() {
         for kind in [ErrorKind::Network, ErrorKind::Malformed, ErrorKind::Stalled] {
-            check(attempts(6), &ModelError::new(kind, "silent"), &[0.5..1.5, 1.0..3.0], "silent");
-            check(attempts(2), &ModelError::new(kind, "silent"), &[0.5..1.5], "silent");
+            check(
+                attempts(6),
+                &ModelError::new(kind, "silent"),
+                &[0.5..1.5, 1.0..3.0],
+                "silent (given up after 3 attempts)",
+            );
+            check(
+                attempts(2),
+                &ModelError::new(kind, "silent"),
+                &[0.5..1.5],
+                "silent (given up after 2 attempts)",
+            );
         }
     }
 
@@ -260,7 +283,7 @@ mod tests {
             retry: Retry::After(Duration::from_secs(seconds)),
             ..ModelError::new(ErrorKind::RateLimited, "busy")
         };
-        check(attempts(3), &after(120), &[120.0..120.1, 120.0..120.1], "busy");
+        check(attempts(3), &after(120), &[120.0..120.1, 120.0..120.1], "busy (given up after 3 attempts)");
         check(
             attempts(3),
             &after(5000),

@@ -15,6 +15,8 @@ use super::{
 /// Characters of an item in an error that names it.
 const MAX_ITEM_CHARS: usize = 120;
 
+const CUT_BY_WINDOW: &str = "the reply was cut where the model's window ended";
+
 /// What a running turn counts.
 #[derive(Default)]
 pub(super) struct Progress {
@@ -132,77 +134,135 @@ impl Agent {
         context: &TurnContext,
         events: &Events<'_>,
     ) -> Reply {
-        let info = self.model.info();
-        let budget = context::budget(&self.limits, info.context_window);
-        let fixed = context::fixed_bytes(prompt::INSTRUCTIONS, self.tools.specs());
-        let cache_key = thread.id().clone();
+        let used_before = progress.usage;
         let mut attempts = Attempts::new(self.retries);
-        let mut plain_before = None;
-        let mut was_shrunk = false;
+        let mut forms = Forms::default();
         loop {
-            let items = thread.request_items(fixed, budget);
-            let estimated = context::estimate(fixed, &items);
-            let request = Request {
-                instructions: prompt::INSTRUCTIONS,
-                items: &items,
-                tools: self.tools.specs(),
-                tool_choice,
-                answer_schema: None,
-                cache_key: cache_key.as_str(),
+            let reply = self.send(thread, tool_choice, progress, &mut attempts, context, events).await;
+            let Some(trouble) = Trouble::of(&reply) else {
+                progress.tell(used_before, &reply, events);
+                return reply;
             };
-            let mut spent = Usage::default();
-            let mut reply =
-                reply::ask(&*self.model, request, &mut attempts, &mut spent, events, &context.cancel).await;
-            if let Reply::Broken { error, .. } = &mut reply
-                && error.kind == ErrorKind::History
-                && plain_before.is_some()
-            {
-                error.message = naming_the_item(&error.message, &items);
-            }
-            drop(items);
-            if let Reply::Whole { usage, .. } = &reply {
-                thread.fit.count(estimated, usage.input_tokens);
-            }
-            progress.usage += spent;
-            if let Some(cost) = thread.spend(spent, info.price) {
-                *progress.cost.get_or_insert_default() += cost;
-            }
-            if matches!(reply, Reply::Whole { .. }) || spent != Usage::default() {
-                events.emit(&Event::Usage {
-                    step: progress.steps,
-                    usage: progress.usage,
-                    cost: progress.cost,
-                });
-            }
-            let Reply::Broken { error, was_shown, .. } = &reply else { return reply };
-            let reason = match (error.kind, plain_before) {
-                (ErrorKind::History, None) => {
-                    plain_before = Some(thread.send_plain());
-                    "the server refused the history"
-                }
-                (ErrorKind::History, Some(before)) => {
-                    // It was not that: other servers get what is theirs.
-                    thread.send_plain_until(before);
-                    return reply;
-                }
-                (ErrorKind::ContextTooLong, _) if !was_shrunk && thread.shrink() => {
-                    was_shrunk = true;
-                    "the thread is too long"
-                }
-                _ => return reply,
+            let Some(reason) = forms.change(thread, trouble.kind) else {
+                progress.tell(used_before, &reply, events);
+                return reply;
             };
-            if *was_shown {
+            if trouble.was_shown {
                 events.emit(&Event::Discarded);
             }
-            let again = attempts.in_other_form(reason, error.message.clone());
+            let again = attempts.in_other_form(reason, trouble.message);
             if reply::wait(&again, events, &context.cancel).await.is_none() {
                 return Reply::Cancelled { texts: Vec::new() };
             }
         }
     }
+
+    /// Asks with the thread as it is sent by now, and counts what that used.
+    async fn send(
+        &self,
+        thread: &mut Thread,
+        tool_choice: ToolChoice<'_>,
+        progress: &mut Progress,
+        attempts: &mut Attempts,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Reply {
+        let info = self.model.info();
+        let fixed = context::fixed_bytes(prompt::INSTRUCTIONS, self.tools.specs());
+        let cache_key = thread.id().clone();
+        let items = thread.request_items(fixed, context::budget(&self.limits, info.context_window));
+        let estimated = context::estimate(fixed, &items);
+        let request = Request {
+            instructions: prompt::INSTRUCTIONS,
+            items: &items,
+            tools: self.tools.specs(),
+            tool_choice,
+            answer_schema: None,
+            cache_key: cache_key.as_str(),
+        };
+        let mut spent = Usage::default();
+        let mut reply =
+            reply::ask(&*self.model, request, attempts, &mut spent, events, &context.cancel).await;
+        if let Reply::Broken { error, .. } = &mut reply
+            && error.kind == ErrorKind::History
+        {
+            error.message = naming_the_item(&error.message, &items);
+        }
+        drop(items);
+        if let Reply::Whole { usage, .. } = &reply {
+            thread.fit.count(estimated, usage.input_tokens);
+        }
+        progress.usage += spent;
+        if let Some(cost) = thread.spend(spent, info.price) {
+            *progress.cost.get_or_insert_default() += cost;
+        }
+        reply
+    }
 }
 
-/// What a server says of a history that it refuses in any form, and which item it means.
+impl Progress {
+    /// Tells what the turn has used, when a step has used something or is whole.
+    fn tell(&self, used_before: Usage, reply: &Reply, events: &Events<'_>) {
+        if matches!(reply, Reply::Whole { .. }) || self.usage != used_before {
+            events.emit(&Event::Usage { step: self.steps, usage: self.usage, cost: self.cost });
+        }
+    }
+}
+
+/// A reply that another form of the request may mend.
+struct Trouble {
+    kind: ErrorKind,
+    message: String,
+    was_shown: bool,
+}
+
+impl Trouble {
+    fn of(reply: &Reply) -> Option<Self> {
+        match reply {
+            Reply::Broken { error, was_shown, .. } => {
+                Some(Self { kind: error.kind, message: error.message.clone(), was_shown: *was_shown })
+            }
+            Reply::Whole { items, finish: Finish::ContextTooLong, .. } => Some(Self {
+                kind: ErrorKind::ContextTooLong,
+                message: CUT_BY_WINDOW.to_owned(),
+                was_shown: !items.is_empty(),
+            }),
+            Reply::Whole { .. } | Reply::Cancelled { .. } => None,
+        }
+    }
+}
+
+/// The other forms in which the request of a step was tried, each once.
+#[derive(Default)]
+struct Forms {
+    /// How much of the thread was sent in its plain form before all of it was.
+    plain_before: Option<usize>,
+    is_shrunk: bool,
+}
+
+impl Forms {
+    /// Has the thread sent in another form and says why; `None` when there is none that may help.
+    fn change(&mut self, thread: &mut Thread, kind: ErrorKind) -> Option<&'static str> {
+        match (kind, self.plain_before) {
+            (ErrorKind::History, None) => {
+                self.plain_before = Some(thread.send_plain());
+                Some("the server refused the history")
+            }
+            (ErrorKind::History, Some(before)) => {
+                // It was not that: the servers to come get what is theirs.
+                thread.send_plain_until(before);
+                None
+            }
+            (ErrorKind::ContextTooLong, _) if !self.is_shrunk && thread.shrink() => {
+                self.is_shrunk = true;
+                Some("the thread is too long")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a server says of a history that it refuses, and which item it means.
 fn naming_the_item(message: &str, items: &[Item]) -> String {
     let quoted = |text: &str| one_line(text, MAX_ITEM_CHARS);
     let named = match history::blamed(items, message) {
@@ -212,11 +272,11 @@ fn naming_the_item(message: &str, items: &[Item]) -> String {
             format!("it means the call: {} {}", quoted(&call.name), quoted(&call.arguments))
         }
         Some(Item::Output(output)) => format!("it means the output: {}", quoted(&output.text)),
-        Some(Item::Reasoning(_) | Item::Opaque(_)) | None => {
-            format!("it does not say which of {} items it means", items.len())
-        }
+        Some(Item::Reasoning(_)) => "it means the model's reasoning".to_owned(),
+        Some(Item::Opaque(raw)) => format!("it means the item: {}", quoted(&raw.json)),
+        None => format!("it does not say which of {} items it means", items.len()),
     };
-    format!("{message}; {named}; a new thread goes on without them")
+    format!("{message}; {named}")
 }
 
 impl Ending {
@@ -242,7 +302,12 @@ impl Ending {
     }
 
     fn cut_off(answer: String) -> Self {
-        let detail = "the answer was cut off at the model's output limit; ask it to go on";
+        let detail = match answer.trim().is_empty() {
+            true => {
+                "the reply was cut off at the model's output limit before its first word, and no call of it ran; ask for less at once"
+            }
+            false => "the answer was cut off at the model's output limit; ask it to go on",
+        };
         Self::new(StopReason::Limit(Limit::OutputTokens), detail, answer)
     }
 
@@ -258,6 +323,7 @@ impl Ending {
     fn broken(error: ModelError, answer: String) -> Self {
         let detail = match error.kind {
             ErrorKind::ContextTooLong => format!("{}; start a new thread", error.message),
+            ErrorKind::History => format!("{}; a new thread goes on without it", error.message),
             _ => error.message,
         };
         Self::new(error.kind.stop_reason(), detail, answer)

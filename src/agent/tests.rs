@@ -302,7 +302,10 @@ impl Bench {
             cancel: self.cancel.clone(),
         };
         let input = UserInput { prompt: prompt.to_owned(), ..UserInput::default() };
-        self.agent.run_turn(&mut self.thread, input, &context).await
+        let result = self.agent.run_turn(&mut self.thread, input, &context).await;
+        // Whatever the ending: what askls made needs no mending.
+        assert_eq!(crate::model::history::repaired(self.thread.items()).mends, []);
+        result
     }
 
     fn history(&self) -> String {

@@ -135,8 +135,10 @@ impl<Out: Write, Err: Write> View<Out, Err> {
     }
 
     fn show(&mut self, event: &Event) {
-        if !matches!(event, Event::Reasoning { .. }) {
-            self.show_reasoning();
+        match event {
+            Event::Reasoning { .. } => {}
+            Event::Discarded => self.reasoning.clear(),
+            _ => self.show_reasoning(),
         }
         if is_step_whole(event) {
             self.release();

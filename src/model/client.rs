@@ -176,6 +176,11 @@ impl<F: Format> WireClient<F> {
         }
         if options.max_output_tokens.is_none() {
             wishes = wishes.without(Wish::UsualTokenBound);
+        } else {
+            wishes = wishes.without(Wish::LongReply);
+        }
+        if options.reasoning_effort.is_none() {
+            wishes = wishes.without(Wish::Thinking);
         }
         let wishes = AtomicU16::new(wishes.0);
         Self { endpoint: Arc::new(endpoint), info, wishes, format: PhantomData }

@@ -25,7 +25,7 @@ pub enum Messages {}
 impl Format for Messages {
     const WIRE: Wire = Wire::Messages;
     const PATH: &'static str = "messages";
-    const WISHES: &'static [Wish] = &[Wish::CacheMarks, Wish::LongReply, Wish::Thinking];
+    const WISHES: &'static [Wish] = &[Wish::CacheMarks, Wish::LongReply, Wish::Thinking, Wish::StrictTools];
 
     fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError> {
         request::body(endpoint, request, wishes)

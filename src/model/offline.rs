@@ -23,7 +23,7 @@ mod outline;
 mod outline_page;
 mod outline_script;
 mod outlines;
-mod outputs;
+pub(super) mod outputs;
 mod place;
 mod plan;
 mod question;
@@ -32,11 +32,11 @@ mod read;
 mod scene;
 mod scope;
 mod section;
-mod terms;
+pub(super) mod terms;
 mod understand;
 mod whole_files;
 mod wish;
-mod words;
+pub(super) mod words;
 
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@ use crate::protocol::Wire;
 use super::{
     ErrorKind, ModelClient, ModelError, Tunings, catalog,
     chat::ChatClient,
+    guided,
     http::{self, Endpoint, Probed, Route},
     messages::MessagesClient,
     offline::OfflineModel,
@@ -328,11 +329,12 @@ fn with_value(mut endpoint: Endpoint, key: Option<&KeySource>) -> Endpoint {
 }
 
 fn client(endpoint: Endpoint, wire: Wire) -> Arc<dyn ModelClient> {
-    match wire {
-        Wire::Responses => Arc::new(ResponsesClient::new(endpoint)),
-        Wire::Chat => Arc::new(ChatClient::new(endpoint)),
-        Wire::Messages => Arc::new(MessagesClient::new(endpoint)),
-    }
+    let client: Arc<dyn ModelClient> = match wire {
+        Wire::Responses => Arc::new(ResponsesClient::new(endpoint.clone())),
+        Wire::Chat => Arc::new(ChatClient::new(endpoint.clone())),
+        Wire::Messages => Arc::new(MessagesClient::new(endpoint.clone())),
+    };
+    guided::wrap(client, &endpoint)
 }
 
 fn offline(why: String) -> Chosen {

@@ -83,6 +83,16 @@ impl Run {
         }
     }
 
+    /// Whether its steps take away the server's input, output or editor, or tell it to exit: what it still owes then
+    /// need not come.
+    pub(crate) fn ends_the_conversation(&self) -> bool {
+        let steps = self.when["steps"].as_array();
+        steps.into_iter().flatten().any(|step| {
+            let cuts = ["close_stdin", "close_stdout", "kill_dummy"];
+            step["notify"] == "exit" || cuts.iter().any(|name| step.get(name).is_some())
+        })
+    }
+
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.case, self.name)
     }

@@ -1,6 +1,6 @@
 //! One run from its case to its verdict: the fake provider, the folders, the way of driving, the judgement.
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
     observed::{Observed, Row},
     processes,
     provider::{Provider, plain_answer, tls},
-    rewrite, server,
+    rewrite, server, stretched,
     world::World,
 };
 
@@ -61,10 +61,20 @@ fn drive(run: &Run, runtime: &tokio::runtime::Runtime) -> Result<Report, String>
         return Err("askls decides by what a call can do, not by the words of a command".to_owned());
     }
     let (stage, run) = Stage::set(run, runtime)?;
-    let base_url = format!("http://127.0.0.1:{}/v1", stage.provider.port);
+    let port = stage.provider.port;
+    // A certificate is for a name.
+    let base_url = match run.given["tls"].is_object() {
+        true => format!("https://localhost:{port}/v1"),
+        false => format!("http://127.0.0.1:{port}/v1"),
+    };
     let configured = configured(&run.given, &base_url)?;
     let mut observed = Observed::default();
     stage.play(&run, &configured, runtime, &mut observed)?;
+    if let Some(limit) = run.expect["provider_connection_closed_within_ms"].as_u64() {
+        // The turn may have ended before its connection.
+        let limit = stretched(Duration::from_millis(limit));
+        processes::wait(limit, || !stage.provider.traffic().left.is_empty());
+    }
     observed.provider = stage.provider.traffic();
     observed.sites.insert(stage.site.port.to_string(), stage.site.traffic());
     if run.when["action"] != "uri_to_path_table" && goes_through_the_server(&run) {
@@ -126,6 +136,9 @@ impl Stage {
         let repeats = run.given["exhausted"] == "repeat_last";
         match run.given["exchanges"].as_array() {
             Some(exchanges) if goes_through_the_server(&run) => {
+                if run.given.get("tool_results").is_some() {
+                    return Err("the server has no tools with canned results".to_owned());
+                }
                 let mut exchanges = exchanges.clone();
                 let are_renamed: Vec<bool> = exchanges.iter_mut().map(rewrite::exchange).collect();
                 if are_renamed.contains(&false) {
@@ -215,5 +228,5 @@ impl Stage {
 pub(crate) fn write_user_file(world: &World, configured: &Configured) -> Result<(), String> {
     let folder = world.home.join(".config/askls");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    std::fs::write(folder.join("config.toml"), configured.user_file()).map_err(|error| error.to_string())
+    std::fs::write(folder.join("config.toml"), configured.user_file()?).map_err(|error| error.to_string())
 }

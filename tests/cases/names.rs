@@ -201,9 +201,11 @@ impl Configured {
     }
 
     /// The user's settings file.
-    pub(crate) fn user_file(&self) -> String {
-        // Every value is a text, a number, a truth value, a list or a table of these.
-        toml::to_string(&Value::Object(self.settings.clone())).unwrap_or_default()
+    ///
+    /// # Errors
+    /// When a value has no form in it.
+    pub(crate) fn user_file(&self) -> Result<String, String> {
+        toml::to_string(&Value::Object(self.settings.clone())).map_err(|error| format!("settings: {error}"))
     }
 }
 

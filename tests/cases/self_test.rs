@@ -3,6 +3,7 @@
 
 mod conversations;
 mod requests;
+mod scripts;
 
 use serde_json::{Value, json};
 
@@ -17,6 +18,7 @@ pub(crate) fn run() -> bool {
     let mut faults = whole_runs();
     faults.extend(requests::faults());
     faults.extend(conversations::faults());
+    faults.extend(scripts::faults());
     faults.extend(merging());
     for fault in &faults {
         println!("the driver itself: FAIL {fault}");

@@ -65,13 +65,17 @@ async fn recorded(wire: Wire) -> Vec<Item> {
     let step = step(&*client(wire, endpoint(&model.base_url())), &items).await;
     assert_eq!(step.end, Ok(Finish::Stop), "{wire}: {}", step.lines);
     items.extend(step.items);
-    let calls: Vec<_> =
-        items.iter().filter_map(|item| matches!(item, Item::Call(_)).then(|| item.clone())).collect();
-    for (position, call) in calls.into_iter().enumerate() {
-        let Item::Call(call) = call else { continue };
-        let (is_error, text) = (position == 1, format!("output {position}"));
-        items.push(Item::Output(ToolOutput { call_id: call.id, text, is_error }));
-    }
+    let call_ids: Vec<_> = items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Call(call) => Some(call.id.clone()),
+            _ => None,
+        })
+        .collect();
+    let outputs = call_ids.into_iter().enumerate().map(|(position, call_id)| {
+        Item::Output(ToolOutput { call_id, text: format!("output {position}"), is_error: position == 1 })
+    });
+    items.extend(outputs);
     items.push(user("sure?"));
     items
 }

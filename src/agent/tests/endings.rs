@@ -181,3 +181,17 @@ async fn a_reply_that_is_paused_for_ever_uses_up_the_steps() {
     assert_eq!((result.stop_reason, bench.model.requests()), (StopReason::Limit(Limit::Steps), 3));
     assert_eq!(result.answer, "part 1\n\npart 2\n\npart 3");
 }
+
+// SPEC E12
+#[tokio::test]
+async fn a_call_cut_at_the_token_limit_without_a_word_before_it_says_what_to_do() {
+    let cut = call("1", "execute", "{").into_iter().chain(done(Finish::Length));
+    check(
+        vec![Ok(cut.collect())],
+        expect![[r#"
+            user: 2+2?
+            => limit output_tokens: the reply was cut off at the model's output limit before its first word, and no call of it ran; ask for less at once
+        "#]],
+    )
+    .await;
+}

@@ -85,6 +85,22 @@ async fn three_steps_that_fail_the_same_way_end_the_turn() {
     "#]].assert_eq(&ending(&result));
 }
 
+// SPEC L14, L15
+#[tokio::test]
+async fn a_call_that_fails_each_time_ends_the_turn_at_the_third() {
+    let same = |n: i32| reply([call(&n.to_string(), "add", r#"{"a":666,"b":1}"#)]);
+    check((1..=3).map(same).collect(), expect![[r#"
+        user: 2+2?
+        call: add {"a":666,"b":1}
+        error: add broke down (a fault in askls, not in your call); try another way
+        call: add {"a":666,"b":1}
+        error: add broke down (a fault in askls, not in your call); try another way
+        call: add {"a":666,"b":1}
+        error: this is the same call to add as the 2 before it, so it was not run again; use what it answered, or do something else
+        => limit tool_errors: stopped: add failed the same way in 3 steps one after the other: add broke down (a fault in askls, not in your call); try another way
+    "#]]).await;
+}
+
 // SPEC L14
 #[tokio::test]
 async fn six_failed_calls_in_a_row_end_the_turn() {
@@ -136,7 +152,7 @@ async fn a_model_that_mends_its_arguments_goes_on() {
     let script = vec![
         broken(1),
         broken(2),
-        reply([call("3", "add", "{"), call("4", "add", r#"{"a":2,"b":2}"#)]),
+        reply([call("3", "execute", r#"{"milliseconds":1}"#), call("4", "execute", "{")]),
         broken(3),
         broken(4),
         reply([text("4")]),

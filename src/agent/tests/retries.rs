@@ -199,7 +199,7 @@ async fn a_history_that_is_refused_is_sent_once_more_in_its_plain_form() {
         used: 10 2
         tool: add {"a":2,"b":2}
         step 2
-        retrying, 1: the server refused the history: No tool output found for function call call_item_1
+        retrying, 1: the server refused the history: No tool output found for function call call_item_1; it does not say which of 4 items it means
         text: 4
         used: 20 4
         step 1
@@ -238,12 +238,12 @@ async fn a_history_that_is_refused_twice_ends_the_turn_with_the_item_that_is_mea
         used: 10 2
         tool: add {"a":2,"b":2}
         step 2
-        retrying, 1: the server refused the history: No tool output found for function call call_item_1
+        retrying, 1: the server refused the history: No tool output found for function call call_item_1; it does not say which of 3 items it means
         ---
         user: 2+2?
         call: add {"a":2,"b":2}
         output: 4
-        => provider_error: No tool output found for function call call_item_1; it means the call: add {"a":2,"b":2}; a new thread goes on without them
+        => provider_error: No tool output found for function call call_item_1; it means the call: add {"a":2,"b":2}; a new thread goes on without it
     "#]]).await;
 }
 
@@ -251,18 +251,21 @@ async fn a_history_that_is_refused_twice_ends_the_turn_with_the_item_that_is_mea
 #[tokio::test(start_paused = true)]
 async fn a_thread_that_is_too_long_for_its_server_is_sent_once_more_with_old_outputs_short() {
     let long = |n: u32| reply([call(&n.to_string(), "recite", &format!(r#"{{"a":{n},"b":3000}}"#))]);
-    let script = vec![long(1), long(2), refused(ErrorKind::ContextTooLong), reply([text("read")])];
-    let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
-    assert_eq!(bench.ask("recite").await.answer, "read");
-    let lengths = |request: usize| -> Vec<usize> {
-        let requests = bench.model.requests.lock().unwrap();
-        let outputs = requests[request - 1].items.iter().filter_map(|item| match item {
-            Item::Output(output) => Some(output.text.len()),
-            _ => None,
-        });
-        outputs.collect()
-    };
-    assert_eq!((lengths(3), lengths(4)), (vec![3000, 3000], vec![85, 3000]));
+    let cut = Ok([text("I re"), done(Finish::ContextTooLong)].concat());
+    for too_long in [refused(ErrorKind::ContextTooLong), cut] {
+        let script = vec![long(1), long(2), too_long, reply([text("read")])];
+        let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+        assert_eq!(bench.ask("recite").await.answer, "read");
+        let lengths = |request: usize| -> Vec<usize> {
+            let requests = bench.model.requests.lock().unwrap();
+            let outputs = requests[request - 1].items.iter().filter_map(|item| match item {
+                Item::Output(output) => Some(output.text.len()),
+                _ => None,
+            });
+            outputs.collect()
+        };
+        assert_eq!((lengths(3), lengths(4)), (vec![3000, 3000], vec![85, 3000]));
+    }
 }
 
 // SPEC H11

@@ -5,9 +5,9 @@ use crate::protocol::Wire;
 /// The head of a wire's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The header that carries the key.
+    /// The header that carries the key, in small letters.
     pub(super) key_header: &'static str,
-    /// Names and values.
+    /// Names, in small letters, and values.
     pub(super) headers: &'static [(&'static str, &'static str)],
 }
 

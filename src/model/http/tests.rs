@@ -55,6 +55,27 @@ fn the_messages_wire_is_below_the_version_whether_the_base_url_names_it_or_not()
     }
 }
 
+/// The headers of a request, the key among them, when the settings name `key_header` for it.
+fn check_headers(wire: Wire, key_header: Option<&str>, expected: &[&str]) {
+    let mut endpoint = Endpoint::new("https://host.test", "model").expect("a good base URL");
+    endpoint.key = Some("k".into());
+    endpoint.route.key_header = key_header.map(str::to_owned);
+    let headers = route::headers(&endpoint, wire).expect("good headers");
+    let mut lines: Vec<_> =
+        headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().expect("ASCII"))).collect();
+    lines.sort();
+    assert_eq!(lines, expected, "{wire} {key_header:?}");
+}
+
+#[test]
+fn the_key_goes_in_the_header_of_the_wire_unless_the_settings_name_another() {
+    check_headers(Wire::Chat, None, &["authorization: Bearer k"]);
+    check_headers(Wire::Chat, Some("api-key"), &["api-key: k"]);
+    check_headers(Wire::Messages, None, &["anthropic-version: 2023-06-01", "x-api-key: k"]);
+    let bearer = ["anthropic-version: 2023-06-01", "authorization: Bearer k"];
+    check_headers(Wire::Messages, Some("Authorization"), &bearer);
+}
+
 #[test]
 fn what_is_no_base_url_is_refused_by_the_setting_s_name() {
     for (base_url, why) in [

@@ -15,6 +15,8 @@ use crate::{
         client::WholeDecoder,
         http::{Endpoint, ServerError},
         sse::{self, Decoder, Ending, Progress},
+        surrogates,
+        unreadable::Unreadable,
     },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
 };
@@ -34,6 +36,7 @@ pub(super) struct MessagesDecoder {
     stop: Stop,
     counts: Option<Counts>,
     events: Events,
+    unreadable: Unreadable,
 }
 
 /// What the events were, as far as it tells a reply from something else.
@@ -57,6 +60,7 @@ impl MessagesDecoder {
             stop: Stop::default(),
             counts: None,
             events: Events::None,
+            unreadable: Unreadable::default(),
         }
     }
 
@@ -168,8 +172,14 @@ impl MessagesDecoder {
     }
 
     /// # Errors
-    /// That a call is none.
+    /// That a call is none, or that a piece of the reply is lost.
     fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if self.blocks.iter().any(|block| block.kind() == "tool_use") {
+            // A call may be whole by chance without the lost piece, and mean something else.
+            self.unreadable.refuse_lost(&self.endpoint)?;
+        } else if self.blocks.is_empty() {
+            self.unreadable.refuse_all(&self.endpoint)?;
+        }
         let finish = match self.stop.stop_reason.as_deref() {
             Some("max_tokens" | "length") => Finish::Length,
             Some("refusal") => Finish::Refusal,
@@ -272,6 +282,7 @@ fn mark_last(items: &mut [Item], state: MessageState) {
 
 impl WholeDecoder for MessagesDecoder {
     fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
+        let body = &*surrogates::mended(body);
         let mut out = Vec::new();
         let message: Option<Message<'_>> = serde_json::from_str(body).ok();
         let content = message.as_ref().and_then(|message| message.content);
@@ -298,8 +309,11 @@ impl WholeDecoder for MessagesDecoder {
 
 impl Decoder for MessagesDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
-        let event: Event<'_> =
-            serde_json::from_str(data).map_err(|_| sse::malformed(&self.endpoint, data))?;
+        let data = &*surrogates::mended(data);
+        let Ok(event) = serde_json::from_str::<Event<'_>>(data) else {
+            self.unreadable.note(&self.endpoint, data, self.events == Events::OfAReply)?;
+            return Ok(self.progress());
+        };
         let kind = event.r#type.as_deref().unwrap_or_default();
         if kind == "error" || event.error.is_some() {
             let json: Value = serde_json::from_str(data).unwrap_or_default();
@@ -360,8 +374,10 @@ impl Decoder for MessagesDecoder {
         if self.stop.stop_reason.is_some() {
             return self.finish(out);
         }
-        if self.events == Events::Strange && !matches!(ending, Ending::Fault(_)) {
-            return Err(sse::malformed(&self.endpoint, "a stream without a message"));
+        match (self.events, &ending) {
+            (_, Ending::Fault(_)) | (Events::OfAReply, _) => {}
+            (Events::None, _) => self.unreadable.refuse_all(&self.endpoint)?,
+            (Events::Strange, _) => return Err(sse::malformed(&self.endpoint, "a stream without a message")),
         }
         Err(sse::interrupted(&self.endpoint, ending))
     }

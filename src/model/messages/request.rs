@@ -2,6 +2,8 @@
 
 mod messages;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -13,6 +15,7 @@ use crate::{
         client::{Wish, Wishes},
         http::Endpoint,
         options::Effort,
+        strict_schema,
     },
     protocol::Wire,
 };
@@ -85,7 +88,9 @@ struct System<'a> {
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: Cow<'a, Value>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Tagged>,
 }
@@ -105,7 +110,8 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
     let options = &endpoint.options;
     let mark = wishes.holds(Wish::CacheMarks).then_some(EPHEMERAL);
     let ids = SentIds::of(request.items, Wire::Messages);
-    let mut tools: Vec<_> = request.tools.iter().map(Tool::from).collect();
+    let is_strict = options.strict_tools && wishes.holds(Wish::StrictTools);
+    let mut tools: Vec<_> = request.tools.iter().map(|tool| Tool::of(tool, is_strict)).collect();
     // Servers read the tools first, then the instructions, then the history: a mark at the instructions' end is one for
     // all that is the same in every thread.
     let instructions = request.instructions.trim();
@@ -183,12 +189,15 @@ fn choice(choice: ToolChoice<'_>, parallel: Option<bool>) -> Option<Choice<'_>> 
     Some(Choice { r#type, name, disable_parallel_tool_use })
 }
 
-impl<'a> From<&'a ToolSpec> for Tool<'a> {
-    fn from(tool: &'a ToolSpec) -> Self {
+impl<'a> Tool<'a> {
+    /// A schema that has no strict form goes as it is.
+    fn of(tool: &'a ToolSpec, is_strict: bool) -> Self {
+        let strict = if is_strict { strict_schema::strict(&tool.parameters) } else { None };
         Self {
             name: &tool.name,
             description: &tool.description,
-            input_schema: &tool.parameters,
+            strict: strict.is_some(),
+            input_schema: strict.map_or(Cow::Borrowed(&tool.parameters), Cow::Owned),
             cache_control: None,
         }
     }

@@ -9,11 +9,11 @@ use super::words::constant;
 
 /// The paths of a `list_files` output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Listing {
+pub(in crate::model) struct Listing {
     /// Folders end with `/`.
-    pub(super) paths: Vec<String>,
+    pub(in crate::model) paths: Vec<String>,
     /// What the tool added, such as that there are more.
-    pub(super) notice: Option<String>,
+    pub(in crate::model) notice: Option<String>,
 }
 
 static NOTICE: LazyLock<Regex> = LazyLock::new(|| {
@@ -23,7 +23,7 @@ static NOTICE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 impl Listing {
-    pub(super) fn parse(text: &str) -> Self {
+    pub(in crate::model) fn parse(text: &str) -> Self {
         let mut listing = Self::default();
         for line in text.lines() {
             let line = line.trim_end();
@@ -49,34 +49,34 @@ impl Listing {
         listing
     }
 
-    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+    pub(in crate::model) fn files(&self) -> impl Iterator<Item = &str> {
         self.paths.iter().map(String::as_str).filter(|path| !path.ends_with('/'))
     }
 }
 
 /// One line that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Match {
-    pub(super) path: String,
-    pub(super) line: usize,
-    pub(super) text: String,
+pub(in crate::model) struct Match {
+    pub(in crate::model) path: String,
+    pub(in crate::model) line: usize,
+    pub(in crate::model) text: String,
 }
 
 /// The lines of a `search` output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Matches {
-    pub(super) matches: Vec<Match>,
-    pub(super) notice: Option<String>,
+pub(in crate::model) struct Matches {
+    pub(in crate::model) matches: Vec<Match>,
+    pub(in crate::model) notice: Option<String>,
     /// Lines that were found but only ask an agent something: `// ask: where is x used?`. They count as nothing else.
-    pub(super) asks: usize,
+    pub(in crate::model) asks: usize,
     /// There are more than these.
-    pub(super) truncated: bool,
+    pub(in crate::model) truncated: bool,
 }
 
 static MATCH: LazyLock<Regex> = LazyLock::new(|| constant(r"^(.+?):(\d+):(?:\d+:)? ?(.*)$"));
 
 impl Matches {
-    pub(super) fn parse(text: &str) -> Self {
+    pub(in crate::model) fn parse(text: &str) -> Self {
         let mut matches = Self::default();
         for line in text.lines() {
             let found = MATCH.captures(line).and_then(|parts| {
@@ -110,14 +110,14 @@ static TRUNCATED: LazyLock<Regex> =
 
 /// The lines of a `read_file` output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Window {
+pub(in crate::model) struct Window {
     /// As the tool calls the file, where it says it.
-    pub(super) path: Option<String>,
+    pub(in crate::model) path: Option<String>,
     /// One-based number of the first line.
-    pub(super) first: usize,
-    pub(super) lines: Vec<String>,
+    pub(in crate::model) first: usize,
+    pub(in crate::model) lines: Vec<String>,
     /// Lines of the whole file, where the tool says it.
-    pub(super) total: Option<usize>,
+    pub(in crate::model) total: Option<usize>,
 }
 
 static HEADER: LazyLock<Regex> =
@@ -128,7 +128,7 @@ static EMPTY: LazyLock<Regex> = LazyLock::new(|| constant(r"(?i)\b(is empty|empt
 
 impl Window {
     /// `None` when the text is not of the form that is known.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(in crate::model) fn parse(text: &str) -> Option<Self> {
         let mut window = Self::default();
         for line in text.split('\n') {
             let line = line.strip_suffix('\r').unwrap_or(line);
@@ -174,24 +174,24 @@ impl Window {
     }
 
     /// One-based number of the last line.
-    pub(super) fn last(&self) -> usize {
+    pub(in crate::model) fn last(&self) -> usize {
         (self.first + self.lines.len()).saturating_sub(1)
     }
 
     /// The file goes on after this window.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(in crate::model) fn goes_on(&self) -> bool {
         self.total.is_some_and(|total| self.last() < total)
     }
 
     /// Lines with their one-based numbers.
-    pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(in crate::model) fn numbered(&self) -> impl Iterator<Item = (usize, &str)> {
         self.lines.iter().enumerate().map(|(at, line)| (self.first + at, line.as_str()))
     }
 }
 
 /// Why a call gave nothing, in a few words for a person: the fact that the tool's first line states, without what it
 /// advises a model to do next.
-pub(super) fn reason(text: &str) -> String {
+pub(in crate::model) fn reason(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the tool said nothing");
     let line: String = fact(line).chars().take(300).collect();
     if let Some(parts) = PAST_THE_END.captures(&line) {
@@ -212,7 +212,7 @@ static ADVICE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The text without its advice; all of it where nothing else would be left.
-pub(super) fn fact(text: &str) -> String {
+pub(in crate::model) fn fact(text: &str) -> String {
     let bare = ADVICE.replace_all(text, "");
     let bare = bare.trim().trim_end_matches(['.', ';', ':', ',']);
     if bare.is_empty() { text.to_owned() } else { bare.to_owned() }

@@ -19,7 +19,7 @@ things think this those though through thus to together too took toward try tryi
 went were what what's whatever when whenever where where's whereas wherever whether which while who whole whom whose why will with within without won't wonder word words work working works workspace would \
 yes yet you you'd you're your yours yourself ";
 
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub(in crate::model) fn is_stop_word(word: &str) -> bool {
     word.is_empty() || STOP_WORDS.contains(&format!(" {word} "))
 }
 
@@ -36,11 +36,11 @@ const BEFORE_REQUESTS: &str = "i we you to please can could should must and";
 
 /// One thing to look for: how to show it, and a pattern for a search without regard to case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Term {
-    pub(super) shown: String,
-    pub(super) pattern: String,
+pub(in crate::model) struct Term {
+    pub(in crate::model) shown: String,
+    pub(in crate::model) pattern: String,
     /// Names and quoted texts say more about what the user means than plain words.
-    pub(super) weight: u32,
+    pub(in crate::model) weight: u32,
 }
 
 /// Terms of one question: more would only repeat what the best ones find.
@@ -50,7 +50,7 @@ const MAX_TERMS: usize = 6;
 const MIN_WORD: usize = 3;
 
 /// The key terms, the most telling first.
-pub(super) fn terms(tokens: &[Token]) -> Vec<Term> {
+pub(in crate::model) fn terms(tokens: &[Token]) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::new();
     let mut before: Option<&Token> = None;
     for token in tokens {
@@ -139,7 +139,7 @@ pub(super) fn name_parts(name: &str) -> Vec<String> {
 
 /// Cuts an English ending so that the rest begins every form of the word: `invalidated` and `invalidation` both
 /// become `invalid`. Light on purpose: at least four letters stay, and what is cut can only widen a search.
-pub(super) fn stem(word: &str) -> String {
+pub(in crate::model) fn stem(word: &str) -> String {
     const ENDINGS: &[&str] = &[
         "izations", "ization", "ations", "ation", "ating", "ators", "ator", "ated", "ates", "ate", "nesses",
         "ness", "ments", "ment", "ings", "ing", "ions", "ion", "ies", "ied", "ers", "er", "ors", "or", "ed",

@@ -6,7 +6,7 @@ use regex::Regex;
 
 /// What a token of the prompt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::model) enum Kind {
     Word,
     /// A text between quotes, back-ticks or fences, without them.
     Quoted,
@@ -20,13 +20,13 @@ pub(super) enum Kind {
 
 /// One token; `start..end` is its place in the prompt, quotes included.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) text: String,
+pub(in crate::model) struct Token {
+    pub(in crate::model) kind: Kind,
+    pub(in crate::model) text: String,
     /// `text` in lower case, for comparing words; empty for quoted texts, which are never grammar.
-    pub(super) word: String,
-    pub(super) start: usize,
-    pub(super) end: usize,
+    pub(in crate::model) word: String,
+    pub(in crate::model) start: usize,
+    pub(in crate::model) end: usize,
 }
 
 impl Token {
@@ -39,11 +39,11 @@ impl Token {
     }
 
     /// Names a file or a folder, quoted or not.
-    pub(super) fn is_path(&self) -> bool {
+    pub(in crate::model) fn is_path(&self) -> bool {
         self.kind == Kind::Path || (self.kind == Kind::Quoted && looks_like_path(&self.text))
     }
 
-    pub(super) fn is_quoted(&self) -> bool {
+    pub(in crate::model) fn is_quoted(&self) -> bool {
         self.kind == Kind::Quoted
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn constant(pattern: &'static str) -> Regex {
 }
 
 /// Splits a prompt into tokens. Total: every input has tokens, and no text is lost but white space and punctuation.
-pub(super) fn tokens(prompt: &str) -> Vec<Token> {
+pub(in crate::model) fn tokens(prompt: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(rest) = prompt.get(at..) {

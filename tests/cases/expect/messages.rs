@@ -10,9 +10,6 @@ use serde_json::Value;
 use super::{Faults, Seen, endings::duration, requests::count, short};
 use crate::{matching, observed::Message, server::outputs};
 
-/// Steps after which the server need not answer any more.
-const ENDS_THE_CONVERSATION: &[&str] = &["close_stdin", "close_stdout", "kill_dummy"];
-
 fn is_response(message: &Message) -> bool {
     message.json.get("method").is_none()
 }
@@ -37,12 +34,8 @@ pub(super) fn responses(seen: &Seen<'_>) -> Vec<String> {
             _ => {}
         }
     }
-    let steps = seen.run.when["steps"].as_array();
-    let is_cut = steps.into_iter().flatten().any(|step| {
-        step["notify"] == "exit" || ENDS_THE_CONVERSATION.iter().any(|name| step.get(name).is_some())
-    });
     for (id, (method, count)) in asked {
-        if count > 1 || (count == 0 && !is_cut) {
+        if count > 1 || (count == 0 && !seen.run.ends_the_conversation()) {
             faults.push(format!("{method} (id {id}) has {count} responses"));
         }
     }

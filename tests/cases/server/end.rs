@@ -37,6 +37,9 @@ impl Client<'_> {
             observed.exit = Some((code, last_step.elapsed()));
         }
         observed.was_alive = Some(self.is_alive());
+        if observed.was_alive == Some(false) && !self.run.ends_the_conversation() {
+            self.faults.push("the server ended by itself".to_owned());
+        }
         if expected["lsp_still_answers"] == true {
             observed.still_answers = Some(self.ping(LAST_WAIT));
         }
@@ -54,7 +57,7 @@ impl Client<'_> {
         for (label, (id, _)) in &self.sent {
             observed.labels.insert(label.clone(), id.to_string());
         }
-        self.save_buffers();
+        self.save_buffers(observed);
         if expected["cleanup"]["after"] != "server_exit" {
             observed.faults.extend(processes::left_behind(&expected["cleanup"], &[self.world.base()]));
         }
@@ -101,15 +104,31 @@ impl Client<'_> {
         }
     }
 
-    /// The user saves what the server changed: buffers that a `workspace/applyEdit` touched.
-    fn save_buffers(&self) {
+    /// The user saves what the server changed: buffers that a `workspace/applyEdit` touched, where it was applied.
+    fn save_buffers(&self, observed: &mut Observed) {
         let state = self.shared.lock();
-        let edits =
-            state.received.iter().filter(|received| received.message["method"] == "workspace/applyEdit");
-        for (uri, _) in edits.flat_map(|received| documents_of(&received.message["params"]["edit"])) {
-            if let (Some(document), Some(path)) = (state.editor.document(&uri), uri_path(&uri)) {
-                // A folder that is gone shows where the case looks at the disk.
-                let _ = std::fs::write(path, &document.text);
+        for received in &state.received {
+            if received.message["method"] != "workspace/applyEdit" {
+                continue;
+            }
+            let answers = state.sent.iter().map(|sent| &sent.message);
+            let answer = answers
+                .filter(|message| message.get("method").is_none())
+                .find(|message| message["id"] == received.message["id"]);
+            let result = answer.map_or(&Value::Null, |answer| &answer["result"]);
+            // The model documents refuse what no text has.
+            if let Some(reason) = result["failureReason"].as_str().filter(|reason| reason.contains(" lies "))
+            {
+                observed.edit_faults.push(reason.to_owned());
+            }
+            if result["applied"] != true {
+                continue;
+            }
+            for (uri, _) in documents_of(&received.message["params"]["edit"]) {
+                if let (Some(document), Some(path)) = (state.editor.document(&uri), uri_path(&uri)) {
+                    // A folder that is gone shows where the case looks at the disk.
+                    let _ = std::fs::write(path, &document.text);
+                }
             }
         }
     }

@@ -601,6 +601,62 @@ fn rubbish_in_the_stream_is_no_reply() {
     );
 }
 
+// SPEC S12
+#[test]
+fn an_odd_line_costs_no_text_and_every_call() {
+    let (said, called) = (text(0, "4"), call(1, "c", &["{}"]));
+    let end = ends("end_turn");
+    let with = |blocks: &[&[String]], odd: &'static str| {
+        let mut events = vec![odd];
+        events.extend(blocks.iter().flat_map(|block| block.iter().map(String::as_str)));
+        events.extend([end.as_str(), STOP]);
+        events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>()
+    };
+    check(
+        &with(&[&said], "relay is busy"),
+        expect![[r#"
+        shown: 4
+        agent: 4
+        => Stop
+    "#]],
+    );
+    check(
+        &with(&[&said, &called], "relay is busy"),
+        expect![[r#"
+        shown: 4
+        agent: 4
+        call: c read {}
+        => Stop
+    "#]],
+    );
+    check(
+        &with(&[&said, &called], "{\"type\":\"content_bl"),
+        expect![[r#"
+        shown: 4
+        => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"type\":\"content_bl)", retry: Later }
+    "#]],
+    );
+    check(
+        &with(&[], "{\"type\":\"content_bl"),
+        expect![[r#"
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({\"type\":\"content_bl): check base_url and wire", retry: Later }
+    "#]],
+    );
+}
+
+#[test]
+fn half_a_character_costs_no_more_than_itself() {
+    check_blocks(
+        &[text(0, "4\\ud83d!")],
+        "end_turn",
+        expect![[r#"
+        shown: 4�!
+        agent: 4�!
+        => Stop
+    "#]],
+    );
+}
+
 #[test]
 fn odd_members_do_no_harm() {
     check_events(

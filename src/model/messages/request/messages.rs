@@ -3,13 +3,10 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use crate::{
-    model::{
-        call_ids::SentIds,
-        messages::block::{Members, is_object},
-    },
+    model::{arguments, call_ids::SentIds, messages::block::Members},
     protocol::{AgentMessage, Item, MessageState, Raw, ToolCall, ToolOutput, UserMessage, Wire},
 };
 
@@ -201,20 +198,11 @@ impl Serialize for Call<'_> {
     }
 }
 
-/// The arguments themselves where they are an object; an object that holds them where they are not, since this wire
-/// takes nothing else.
+/// The arguments as an object: this wire takes nothing else.
 fn input(arguments: &str) -> Cow<'_, RawValue> {
-    let own = |text: String| RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned());
-    if is_object(arguments)
-        && let Ok(input) = serde_json::from_str(arguments)
-    {
-        return Cow::Borrowed(input);
+    let none = || Cow::Borrowed(RawValue::NULL);
+    match arguments::for_history(arguments) {
+        Cow::Borrowed(json) => serde_json::from_str(json).map_or_else(|_| none(), Cow::Borrowed),
+        Cow::Owned(json) => RawValue::from_string(json).map_or_else(|_| none(), Cow::Owned),
     }
-    let object = match serde_json::from_str(arguments) {
-        // Encoded twice.
-        Ok(Value::String(inner)) if is_object(&inner) => inner,
-        _ if matches!(arguments.trim(), "" | "null") => "{}".to_owned(),
-        _ => Value::from_iter([("unreadable_arguments", arguments)]).to_string(),
-    };
-    Cow::Owned(own(object))
 }

@@ -270,6 +270,29 @@ fn marks_for_the_cache_stay_in_their_places() {
     );
 }
 
+#[test]
+fn tools_are_bound_where_that_is_wanted_and_possible() {
+    let tools = tools();
+    let request = Request { tools: &tools, ..request(&[]) };
+    let strict = |options: &mut Options| options.strict_tools = true;
+    check_head(
+        strict,
+        request,
+        &[Wish::StrictTools],
+        expect![[r#"
+        {"model":"some-model","stream":true,"max_tokens":4096,"tools":[{"name":"read","description":"reads","input_schema":{"additionalProperties":false,"properties":{},"required":[],"type":"object"},"strict":true}]
+    "#]],
+    );
+    check_head(
+        strict,
+        request,
+        &[],
+        expect![[r#"
+        {"model":"some-model","stream":true,"max_tokens":4096,"tools":[{"name":"read","description":"reads","input_schema":{"type":"object"}}]
+    "#]],
+    );
+}
+
 // SPEC L17, L18
 #[test]
 fn the_choice_of_calls_is_an_object() {

@@ -17,7 +17,7 @@ pub(super) fn check(request: &Value, version: Option<&str>) -> Checked {
     if version.is_none() {
         return refuse("anthropic-version: header is required");
     }
-    if !request["max_tokens"].as_u64().is_some_and(|most| most > 0) {
+    if request["max_tokens"].as_u64().unwrap_or(0) == 0 {
         return refuse("max_tokens: Field required");
     }
     let Some(messages) = request["messages"].as_array() else { return refuse("messages: Field required") };
