@@ -93,6 +93,7 @@ async fn turn(wire: &str, base_url: &str, folder: &std::path::Path) {
         files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(vec![folder.to_owned()])))),
         events: Arc::new(Silent),
         approver: Arc::new(Silent),
+        applier: None,
         cancel: CancellationToken::new(),
     };
     let input = UserInput { prompt: "read them all".to_owned(), ..UserInput::default() };

@@ -1,9 +1,10 @@
 //! The agent: one turn is model → tools → model → … → answer. It knows no editor, no HTTP and no disk: a model is a
-//! [`ModelClient`], a face is an [`EventSink`] and an [`Approver`], the files are a [`TurnFiles`].
+//! [`ModelClient`], a face is an [`EventSink`], an [`Approver`] and perhaps an [`EditApplier`], the files are a [`TurnFiles`].
 
 pub mod approval;
 mod calls;
 mod context;
+pub mod edits;
 pub mod limits;
 pub mod prompt;
 mod reply;
@@ -23,6 +24,7 @@ use crate::{
 };
 
 pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question};
+pub use edits::{EditApplier, EditFate, EditOutcome};
 pub use limits::{Limits, OnLimit};
 pub use prompt::{Focus, Mode, UserInput};
 pub use retry::RetryPolicy;
@@ -63,6 +65,8 @@ pub struct TurnContext {
     pub files: Arc<TurnFiles>,
     pub events: Arc<dyn EventSink>,
     pub approver: Arc<dyn Approver>,
+    /// Applies the edits of each step before the next one; without it they stay staged for the face to take at the end.
+    pub applier: Option<Arc<dyn EditApplier>>,
     /// Firing it ends the turn soon, with every call answered and the thread fit for the next turn.
     pub cancel: CancellationToken,
 }

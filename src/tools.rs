@@ -124,12 +124,13 @@ async fn stage(
     tokio::task::spawn_blocking(move || stage(&files)).await.unwrap_or_else(|error| Err(fault(&error)))
 }
 
-/// What a staged edit answers: what it did, and a line that keeps the model from saying that it is on disk.
+/// The last line of what a staged edit answers; it keeps the model from saying that the edit is on disk.
+pub(crate) const STAGED: &str =
+    "Staged as a proposal: nothing is on disk yet, and the user decides whether to apply it.";
+
+/// What a staged edit answers: what it did, and what that is worth.
 fn staged(report: &str) -> String {
-    format!(
-        "{}\nStaged as a proposal: nothing is on disk yet, and the user decides whether to apply it.",
-        report.trim_end()
-    )
+    format!("{}\n{STAGED}", report.trim_end())
 }
 
 fn fault(error: &tokio::task::JoinError) -> ToolError {

@@ -11,11 +11,13 @@ use futures::{FutureExt, StreamExt, stream};
 use crate::{
     protocol::{Event, ToolCall, ToolOutput},
     tools::{Effect, Prepared, ToolContext, ToolError},
+    workspace::FilePath,
 };
 
 use super::{
     Agent, Events, FirstTool, Thread, TurnContext,
     approval::{Answer, Decision, Question},
+    edits::{self, Held},
     limits::LoopGuard,
 };
 
@@ -35,8 +37,28 @@ enum Admitted {
     Refused(ToolCall, String),
 }
 
+/// A call that has run, or was refused.
+pub(super) struct Answered {
+    call: ToolCall,
+    pub(super) output: ToolOutput,
+    /// How long it ran.
+    duration: Duration,
+}
+
+impl Answered {
+    fn tell(&self, events: &Events<'_>) {
+        events.emit(&Event::ToolEnded {
+            call_id: self.call.id.clone(),
+            name: self.call.name.clone(),
+            output: self.output.text.clone(),
+            is_error: self.output.is_error,
+            duration: self.duration,
+        });
+    }
+}
+
 /// Runs the calls until all are answered or the turn is cancelled; those that did not start keep the output that the
-/// thread gave them.
+/// thread gave them. Then the edits of the step are applied, where the face does that.
 pub(super) async fn run(
     agent: &Agent,
     thread: &mut Thread,
@@ -44,6 +66,25 @@ pub(super) async fn run(
     guard: &mut LoopGuard,
     context: &TurnContext,
     events: &Events<'_>,
+) {
+    let mut held = Vec::new();
+    run_all(agent, thread, calls, guard, context, events, &mut held).await;
+    edits::settle(&mut held, context).await;
+    for call in held {
+        call.answered.tell(events);
+        keep(thread, guard, call.answered);
+    }
+}
+
+/// Calls that have staged edits which are to be applied at once are held, unanswered.
+async fn run_all(
+    agent: &Agent,
+    thread: &mut Thread,
+    calls: Vec<ToolCall>,
+    guard: &mut LoopGuard,
+    context: &TurnContext,
+    events: &Events<'_>,
+    held: &mut Vec<Held>,
 ) {
     let mut readers = Vec::new();
     for call in calls {
@@ -64,9 +105,10 @@ pub(super) async fn run(
             return;
         }
         let is_edit = matches!(&admitted, Admitted::Ready(_, prepared) if prepared.effect == Effect::Edit);
-        answer_all(thread, vec![admitted], guard, context, events).await;
         if is_edit {
-            report_edits(context, events).await;
+            held.extend(edit(thread, admitted, guard, context, events).await);
+        } else {
+            answer_all(thread, vec![admitted], guard, context, events).await;
         }
     }
     answer_all(thread, readers, guard, context, events).await;
@@ -139,23 +181,52 @@ async fn answer_all(
     context: &TurnContext,
     events: &Events<'_>,
 ) {
-    let outputs: Vec<Option<(ToolCall, ToolOutput)>> = stream::iter(admitted)
-        .map(|admitted| answer(admitted, context, events))
+    let answered: Vec<Option<Answered>> = stream::iter(admitted)
+        .map(|admitted| async move {
+            let answered = answer(admitted, context, events).await?;
+            answered.tell(events);
+            Some(answered)
+        })
         .buffered(PARALLEL_READS)
         .collect()
         .await;
-    for (call, output) in outputs.into_iter().flatten() {
-        guard.ended(call, &output);
-        thread.answer(output);
+    for answered in answered.into_iter().flatten() {
+        keep(thread, guard, answered);
     }
 }
 
-/// One call from its start to its end; `None` when it never started.
-async fn answer(
+/// Runs a call that may stage edits, and shows them; gives it back when its answer depends on what becomes of them.
+async fn edit(
+    thread: &mut Thread,
     admitted: Admitted,
+    guard: &mut LoopGuard,
     context: &TurnContext,
     events: &Events<'_>,
-) -> Option<(ToolCall, ToolOutput)> {
+) -> Option<Held> {
+    let answered = answer(admitted, context, events).await?;
+    if context.applier.is_none() {
+        answered.tell(events);
+        keep(thread, guard, answered);
+        report_edits(context, events).await;
+        return None;
+    }
+    let paths = report_edits(context, events).await;
+    if !answered.output.is_error && !paths.is_empty() {
+        return Some(Held { answered, paths });
+    }
+    answered.tell(events);
+    keep(thread, guard, answered);
+    None
+}
+
+/// Counts a call's answer and puts it into the thread.
+fn keep(thread: &mut Thread, guard: &mut LoopGuard, answered: Answered) {
+    guard.ended(answered.call, &answered.output);
+    thread.answer(answered.output);
+}
+
+/// Runs one call; `None` when it never started. Its end is for the caller to tell.
+async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) -> Option<Answered> {
     if context.cancel.is_cancelled() {
         return None;
     }
@@ -178,15 +249,8 @@ async fn answer(
     let text = result.unwrap_or_else(|reason| reason);
     // Some servers refuse an empty output, and a model takes it for a fault.
     let text = if text.is_empty() { "(no output)".to_owned() } else { text };
-    events.emit(&Event::ToolEnded {
-        call_id: call.id.clone(),
-        name: call.name.clone(),
-        output: text.clone(),
-        is_error,
-        duration: started.elapsed(),
-    });
     let output = ToolOutput { call_id: call.id.clone(), text, is_error };
-    Some((call, output))
+    Some(Answered { call, output, duration: started.elapsed() })
 }
 
 /// The tool's output or a text that says why there is none; a panic and a time-out are such texts too.
@@ -212,20 +276,21 @@ async fn run_one(prepared: Prepared, context: &TurnContext) -> Result<String, St
     }
 }
 
-/// Tells the face what is staged by now.
-async fn report_edits(context: &TurnContext, events: &Events<'_>) {
+/// Tells the face what was staged since it was last told, and gives the files concerned.
+async fn report_edits(context: &TurnContext, events: &Events<'_>) -> Vec<FilePath> {
     let files = context.files.clone();
     let changes = tokio::task::spawn_blocking(move || {
-        let changes = files.drain_changes();
-        changes.into_iter().map(|edit| (edit.path.to_string(), edit.diff())).collect::<Vec<_>>()
+        let changes = files.drain_changes().into_iter();
+        changes.map(|edit| (edit.diff(), edit.path)).collect::<Vec<_>>()
     })
     .await;
-    match changes {
-        Ok(changes) => {
-            for (path, diff) in changes {
-                events.emit(&Event::EditProposed { path, diff });
-            }
-        }
-        Err(error) => tracing::error!(%error, "staged edits could not be shown"),
-    }
+    let changes = changes.unwrap_or_else(|error| {
+        tracing::error!(%error, "staged edits could not be shown");
+        Vec::new()
+    });
+    let tell = |(diff, path): (String, FilePath)| {
+        events.emit(&Event::EditProposed { path: path.to_string(), diff });
+        path
+    };
+    changes.into_iter().map(tell).collect()
 }

@@ -299,6 +299,7 @@ impl Bench {
             files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(Vec::new())))),
             events: self.events.clone(),
             approver: self.approver.clone(),
+            applier: None,
             cancel: self.cancel.clone(),
         };
         let input = UserInput { prompt: prompt.to_owned(), ..UserInput::default() };

@@ -56,6 +56,7 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
         files: Arc::clone(&files),
         events: Arc::new(printer.clone()),
         approver: approver(&printer, loaded.settings.approval_timeout())?,
+        applier: None,
         cancel: cancel.clone(),
     };
     let thread = Thread::new();

@@ -52,8 +52,8 @@ pub struct Values {
     /// Program and arguments that print the key, as `["pass", "show", "openai"]`; run without a shell, and only when
     /// a request needs the key. A text is split at spaces. A project may set it only when the user's file trusts its folder.
     pub api_key_command: Option<CommandLine>,
-    /// The header that carries the key. `authorization` (the default) carries it as `Bearer …`; any other, as `x-api-key` or
-    /// `api-key`, carries the key alone. A project may set it only when the user's file trusts its folder.
+    /// The header that carries the key. `authorization` carries it as `Bearer …`; any other carries the key alone. Default:
+    /// `authorization`, on the wire `messages` `x-api-key`, and at Azure `api-key`. A project may set it only when the user's file trusts its folder.
     pub auth_header: Option<Header>,
     /// Headers that go with every request to the model server, by their names; the values are never shown. A project may
     /// set them only when the user's file trusts its folder.
@@ -134,6 +134,8 @@ pub enum Edits {
     Propose,
     /// They are applied through the editor when the turn ends.
     Apply,
+    /// They are applied through the editor after each step, and the model is told what became of them.
+    Immediate,
 }
 
 /// The setting `background`: which clients get the response of `askls.ask` at once.

@@ -79,7 +79,7 @@ fn with_nothing_set_everything_is_its_default() {
         base_url = 
         api_key_env = 
         api_key_command = 
-        auth_header = authorization, or that of the service
+        auth_header = authorization, or that of the wire or of Azure
         headers = 
         query = 
         proxy = that of the environment
@@ -174,7 +174,7 @@ fn a_value_that_does_not_fit_costs_only_itself() {
                 ! $/config/askls/config.toml:4:1: shell must be a list of texts: the program and its first arguments
                 ! $/config/askls/config.toml:7:1: base_url must be an address that begins with http:// or https://
                 ! $/config/askls/config.toml:8:1: model must be a text, not {"$__toml_private_datetime":"2026-01-01"}
-                ! $/config/askls/config.toml:9:2: edits must be one of propose, apply, not {"mode":"apply"}
+                ! $/config/askls/config.toml:9:2: edits must be one of propose, apply, immediate, not {"mode":"apply"}
                 ! ASKLS_WIRE: wire must be one of responses, chat, messages, not "soap"
                 ! editor settings, command_timeout: command_timeout must be a number of seconds from 0.001 to 86400, not -1
                 ! editor settings, trusted_folders: trusted_folders counts in the user's own settings file only

@@ -53,13 +53,32 @@ impl EditorApprover {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn choose(&self, text: &str) -> Answer {
+    /// Asks about edits that are about to be applied, whatever was allowed before; `line` is shown as it is.
+    ///
+    /// # Errors
+    /// Why the answer is no, in words for the model.
+    pub(super) async fn ask_to_apply(&self, line: &str) -> Result<(), String> {
+        let question = format!("The agent wants to change: {line}");
+        match self.ask_away(&question, &[ALLOW_ONCE, DENY]).await {
+            Answer::AllowOnce | Answer::AllowForThread => Ok(()),
+            Answer::Deny { reason } => Err(reason),
+        }
+    }
+
+    /// Asks while others have the turn's place.
+    async fn ask_away(&self, text: &str, actions: &[&str]) -> Answer {
+        self.give_place_away();
+        let answer = self.choose(text, actions).await;
+        self.take_place().await;
+        answer
+    }
+
+    async fn choose(&self, text: &str, actions: &[&str]) -> Answer {
         // Closed only when the session ends.
         let Ok(_turn) = self.session.questions.acquire().await else {
             return Answer::Deny { reason: "askls is ending".to_owned() };
         };
-        let actions = [ALLOW_ONCE, ALLOW_FOR_THREAD, DENY];
-        let choice = self.session.editor.choose(MessageType::WARNING, text, &actions, self.limit).await;
+        let choice = self.session.editor.choose(MessageType::WARNING, text, actions, self.limit).await;
         match choice {
             Ok(Some(title)) if title == ALLOW_ONCE => Answer::AllowOnce,
             Ok(Some(title)) if title == ALLOW_FOR_THREAD => Answer::AllowForThread,
@@ -77,10 +96,7 @@ impl Approver for EditorApprover {
                 Ok(text) => text,
                 Err(reason) => return Answer::Deny { reason },
             };
-            self.give_place_away();
-            let answer = self.choose(&text).await;
-            self.take_place().await;
-            answer
+            self.ask_away(&text, &[ALLOW_ONCE, ALLOW_FOR_THREAD, DENY]).await
         }
         .boxed()
     }
@@ -94,7 +110,7 @@ fn deny(reason: &str) -> Answer {
 fn text(question: &Question) -> Result<String, String> {
     let preview = on_one_line(&question.preview);
     let length = preview.chars().count();
-    if length > MAX_PREVIEW {
+    if !is_shown_whole(&preview) {
         return Err(format!(
             "the user was not asked: {length} characters are more than an editor shows in a question (at most \
              {MAX_PREVIEW}); split it, or write it to a script file and run that"
@@ -110,8 +126,13 @@ fn text(question: &Question) -> Result<String, String> {
     Ok(format!("The agent wants to {what} {preview}"))
 }
 
+/// Whether an editor shows all of a preview in a question.
+pub(super) fn is_shown_whole(preview: &str) -> bool {
+    preview.chars().count() <= MAX_PREVIEW
+}
+
 /// Nothing in it can hide, line ends included, which editors turn into blanks.
-fn on_one_line(preview: &str) -> String {
+pub(super) fn on_one_line(preview: &str) -> String {
     visible(preview.trim()).replace('\n', "⏎").replace('\t', " ")
 }
 

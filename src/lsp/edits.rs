@@ -5,9 +5,11 @@
 //! proposed, and the user is told. A client that takes no edits at all gets the diff, and nothing is written.
 
 mod apply;
+mod names;
+mod steps;
 mod workspace_edit;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -23,15 +25,14 @@ use crate::{
     agent::TurnResult,
     config::{Edits, Settings},
     protocol::{StopReason, ThreadId},
-    tools::output::visible_path,
-    workspace::{EditProposal, FileEdit, TurnFiles},
+    workspace::{EditProposal, FileEdit, FilePath, TurnFiles},
 };
+use names::named;
+
+pub(super) use steps::{StepApplier, StepEdits};
 
 /// How long the question about edits stays open. After that the code actions remain.
 const QUESTION_LIMIT: Duration = Duration::from_secs(15 * 60);
-
-/// Files that a message names; the others are counted.
-const MAX_NAMED: usize = 3;
 
 /// Offers that are kept; more than anybody decides about, and each may hold the text of many files.
 const MAX_OFFERS: usize = 100;
@@ -59,6 +60,12 @@ pub(super) struct EditsEnd {
     pub(super) reason: Option<String>,
     /// The offer that the user is to be asked about.
     pub(super) question: Option<u64>,
+}
+
+impl EditsEnd {
+    fn none() -> Self {
+        Self { word: EditsWord::None, files: Vec::new(), reason: None, question: None }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,24 +141,27 @@ pub(super) async fn restage(session: &Session, thread_id: &ThreadId, files: &Arc
 
 /// The end of a turn.
 impl Session {
-    /// Keeps what the turn has staged, to be asked about, or applies it, as the settings want. Dropping the future
-    /// leaves the edits on offer.
+    /// Keeps what the turn has still staged, to be asked about, or applies it, as the settings want. Dropping the
+    /// future leaves the edits on offer.
     pub(super) async fn end_edits(
         self: &Arc<Self>,
         thread_id: &ThreadId,
         settings: &Settings,
         files: &TurnFiles,
+        steps: &StepEdits,
         result: &TurnResult,
     ) -> EditsEnd {
         let proposal = files.proposal();
         let is_old = |offer: &Offer| offer.proposal == proposal;
         if proposal.is_empty() || self.offers.get(thread_id).is_some_and(|offer| is_old(&offer)) {
-            return EditsEnd { word: EditsWord::None, files: Vec::new(), reason: None, question: None };
+            return steps.end(&self.workspace);
         }
         let uris = proposal.files.iter().map(|file| self.workspace.uri(&file.path)).collect();
         // An editor or a shell runs such a file by itself: writing it is more than an edit, and the user is asked.
         let is_run_unasked = proposal.files.iter().any(FileEdit::is_run_unasked);
+        let in_hand = self.offered(thread_id, &steps.in_hand());
         let number = self.offer(thread_id, proposal);
+        self.put_back(thread_id, in_hand);
         match (settings.edits(), result.stop_reason) {
             (Edits::Apply, _) if result.is_whole() && !is_run_unasked => {
                 let accepted = self.accept(thread_id, None).await;
@@ -313,6 +323,12 @@ impl Session {
         }
     }
 
+    /// The edits of these files that are on offer.
+    fn offered(&self, thread_id: &ThreadId, paths: &BTreeSet<FilePath>) -> Vec<FileEdit> {
+        let Some(offer) = self.offers.get(thread_id) else { return Vec::new() };
+        offer.proposal.files.iter().filter(|file| paths.contains(&file.path)).cloned().collect()
+    }
+
     /// Takes the edits of one file with those that belong to them, or all, out of an offer. The rest stays offered.
     fn take_offer(self: &Arc<Self>, thread_id: &ThreadId, uri: Option<&str>) -> EditProposal {
         let Some((_, offer)) = self.offers.remove(thread_id) else { return EditProposal::default() };
@@ -343,47 +359,14 @@ impl Session {
     }
 
     /// Takes edits out of an offer that came about after all.
-    fn forget_edits(self: &Arc<Self>, thread_id: &ThreadId, files: &[FileEdit]) {
-        let Some((_, offer)) = self
-            .offers
-            .remove_if(thread_id, |_, offer| offer.proposal.files.iter().any(|file| files.contains(file)))
+    fn forget_edits(self: &Arc<Self>, thread_id: &ThreadId, is_done: impl Fn(&FileEdit) -> bool) {
+        let Some((_, offer)) =
+            self.offers.remove_if(thread_id, |_, offer| offer.proposal.files.iter().any(&is_done))
         else {
             return;
         };
         offer.settled.cancel();
-        let kept = offer.proposal.files.into_iter().filter(|file| !files.contains(file)).collect();
+        let kept = offer.proposal.files.into_iter().filter(|file| !is_done(file)).collect();
         self.put_back(thread_id, kept);
-    }
-}
-
-/// How many files, and what happens to the first of them. Of the others at least the deletions are counted, so that
-/// none is hidden.
-fn named<F: std::borrow::Borrow<FileEdit>>(files: &[F]) -> String {
-    let count = match files.len() {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    };
-    let mut changes: Vec<_> = files.iter().take(MAX_NAMED).map(|file| change(file.borrow())).collect();
-    let others = files.get(MAX_NAMED..).unwrap_or_default();
-    if !others.is_empty() {
-        let deletions = others.iter().filter(|file| (*file).borrow().after.is_none()).count();
-        let deletions = match deletions {
-            0 => String::new(),
-            1 => " (1 deletion)".to_owned(),
-            count => format!(" ({count} deletions)"),
-        };
-        changes.push(format!("… and {} more{deletions}", others.len()));
-    }
-    format!("{count}: {}", changes.join(", "))
-}
-
-/// `edit a.txt`; nothing in a path can hide.
-fn change(file: &FileEdit) -> String {
-    let path = visible_path(file.path.as_str());
-    match (&file.moved_from, &file.before, &file.after) {
-        (_, _, None) => format!("delete {path}"),
-        (Some(from), ..) => format!("move {} to {path}", visible_path(from.as_str())),
-        (None, None, Some(_)) => format!("new {path}"),
-        (None, Some(_), Some(_)) => format!("edit {path}"),
     }
 }

@@ -12,14 +12,14 @@ use super::{
     answer::{self, Announcement},
     approver::EditorApprover,
     commands::AskParams,
-    edits::{self, EditsEnd},
+    edits::{self, EditsEnd, StepApplier, StepEdits},
     lsp_types::{NumberOrString, ProgressToken},
     observer::{Observer, Token},
     session::{MAX_TURNS, RunningTurn, Session, ThreadError},
 };
 use crate::{
-    agent::{Agent, Focus, Mode, Thread, TurnContext, TurnResult, UserInput},
-    config::{Background, Settings, ShowAnswer},
+    agent::{Agent, EditApplier, Focus, Mode, Thread, TurnContext, TurnResult, UserInput},
+    config::{Background, Edits, Settings, ShowAnswer},
     model::ModelError,
     protocol::{StopReason, ThreadId, Usage},
     tools::Toolbox,
@@ -105,10 +105,13 @@ impl Turn {
         let thread_id = thread.id().clone();
         let observer = Observer::start(Arc::clone(&self.session.editor), token);
         let files = Arc::new(TurnFiles::new(Arc::clone(&self.session.workspace)));
-        let work = self.work(&mut thread, &settings, &files, &observer);
+        let steps = Arc::new(StepEdits::default());
+        let work = self.work(&mut thread, &settings, &files, &steps, &observer);
         let result = AssertUnwindSafe(work).catch_unwind().await;
         let ended = match result {
-            Ok(result) => Some((self.end_edits(&thread_id, &settings, &files, &result).await, result)),
+            Ok(result) => {
+                Some((self.end_edits(&thread_id, &settings, &files, &steps, &result).await, result))
+            }
             Err(_panic) => None,
         };
         self.session.give_back_thread(thread);
@@ -163,9 +166,10 @@ impl Turn {
         thread_id: &ThreadId,
         settings: &Settings,
         files: &TurnFiles,
+        steps: &StepEdits,
         result: &TurnResult,
     ) -> Option<EditsEnd> {
-        let end = self.session.end_edits(thread_id, settings, files, result);
+        let end = self.session.end_edits(thread_id, settings, files, steps, result);
         if result.stop_reason == StopReason::Cancelled {
             return Some(end.await);
         }
@@ -177,6 +181,7 @@ impl Turn {
         thread: &mut Thread,
         settings: &Settings,
         files: &Arc<TurnFiles>,
+        steps: &Arc<StepEdits>,
         observer: &Observer,
     ) -> TurnResult {
         let session = &self.session;
@@ -209,10 +214,21 @@ impl Turn {
             focus: self.focus(files).await,
         };
         let approver = EditorApprover::new(Arc::clone(session), settings.approval_timeout(), place);
+        let approver = Arc::new(approver);
+        let applier = (settings.edits() == Edits::Immediate).then(|| {
+            Arc::new(StepApplier {
+                session: Arc::clone(session),
+                thread_id: thread.id().clone(),
+                files: Arc::clone(files),
+                approver: Arc::clone(&approver),
+                steps: Arc::clone(steps),
+            }) as Arc<dyn EditApplier>
+        });
         let context = TurnContext {
             files: Arc::clone(files),
             events: observer.events(),
-            approver: Arc::new(approver),
+            approver,
+            applier,
             cancel: self.cancel.clone(),
         };
         agent.run_turn(thread, input, &context).await

@@ -53,7 +53,7 @@ pub(super) fn wrap(client: Arc<dyn ModelClient>, endpoint: &Endpoint) -> Arc<dyn
         options::Guided::On => Arc::new(Guided::new(client.info().clone(), chat(endpoint))),
         options::Guided::Auto => {
             let guided = Guided::new(client.info().clone(), chat(endpoint));
-            Arc::new(Watched::new(client, guided))
+            Arc::new(Watched::new(client, guided, endpoint.seen()))
         }
     }
 }
@@ -105,7 +105,7 @@ impl Guided {
         usage: &mut Option<Usage>,
     ) -> Result<Choice, ModelError> {
         if actions.may_answer && !scene.wants_change {
-            let (text, finish, used) = self.text(request, &story.draft(scene), &draft::schema()).await?;
+            let (text, finish, used) = self.text(request, &story.draft(scene), None).await?;
             add(usage, used);
             match finish {
                 Finish::Stop | Finish::Length if draft::is_found(&text, scene) => return Ok(Choice::Answer),
@@ -119,7 +119,7 @@ impl Guided {
         let schema = actions.schema();
         let mut prompt = story.next_step(scene, &actions);
         for _ in 0..ATTEMPTS {
-            let (text, finish, used) = self.text(request, &prompt, &schema).await?;
+            let (text, finish, used) = self.text(request, &prompt, Some(&schema)).await?;
             add(usage, used);
             match actions.read(&text) {
                 Some(Reply::Answer) => return Ok(Choice::Answer),
@@ -137,25 +137,28 @@ impl Guided {
         Ok(Choice::Answer)
     }
 
-    /// The whole text of a reply that is bound by a schema.
+    /// The text of a reply: bound by a schema, or a draft, of which no more is waited for than is looked at.
     async fn text(
         &self,
         request: &Request<'_>,
         prompt: &str,
-        schema: &Value,
+        schema: Option<&Value>,
     ) -> Result<(String, Finish, Option<Usage>), ModelError> {
         let items = [said(prompt)];
-        let mut events = self.inner.stream(inner(request, &items, Some(schema))).await?;
-        let mut text = String::new();
+        let mut events = self.inner.stream(inner(request, &items, schema)).await?;
+        let mut shown = String::new();
         while let Some(event) = events.next().await {
             match event? {
-                ModelEvent::Item(Item::Agent(message)) => text.push_str(&message.text),
-                ModelEvent::Done { finish, usage } => return Ok((text, finish, usage)),
-                ModelEvent::Item(_) | ModelEvent::TextDelta(_) | ModelEvent::ReasoningDelta(_) => {}
+                ModelEvent::TextDelta(text) => shown.push_str(&text),
+                ModelEvent::Done { finish, usage } => return Ok((shown, finish, usage)),
+                ModelEvent::Item(_) | ModelEvent::ReasoningDelta(_) => {}
+            }
+            if schema.is_none() && shown.chars().count() > draft::LONGEST {
+                break;
             }
         }
-        // A client's stream ends with its end or an error; one that does neither has said nothing more.
-        Ok((text, Finish::Stop, None))
+        // Dropping the stream ends the reply on the server; its tokens were not told.
+        Ok((shown, Finish::Stop, None))
     }
 
     /// Asks for the answer and passes it on as it comes.

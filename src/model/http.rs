@@ -21,7 +21,7 @@ use std::{
 use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{
     RequestBuilder, Response, StatusCode, Url,
-    header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue},
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, SERVER},
 };
 use secrecy::SecretString;
 use tokio::time::timeout;
@@ -34,7 +34,6 @@ use super::{
     sse::{self, EventStream},
 };
 use address::shown;
-use route::client;
 
 pub(super) use deadline::Deadline;
 pub(super) use failure::{ServerError, clean};
@@ -88,8 +87,8 @@ pub struct Endpoint {
     /// What the model's tokens cost here, where that is known; servers on this machine cost nothing.
     pub price: Option<Price>,
     pub options: Options,
-    /// Whether a request was answered, so that the next one may travel on a connection that was kept.
-    has_answered: Arc<AtomicBool>,
+    /// Shared by all clones: they speak to the same server.
+    seen: Arc<Seen>,
 }
 
 impl Endpoint {
@@ -126,7 +125,7 @@ impl Endpoint {
             context_window: None,
             price: None,
             options: Options::default(),
-            has_answered: Arc::default(),
+            seen: Arc::default(),
         })
     }
 
@@ -148,6 +147,10 @@ impl Endpoint {
         self.base_url.host_str() == Some("api.openai.com")
     }
 
+    pub(super) fn seen(&self) -> Arc<Seen> {
+        Arc::clone(&self.seen)
+    }
+
     /// The path below the base URL of what a wire calls `name`. Servers of the Messages wire are named without the
     /// version of their API; where it is named all the same, it is not repeated.
     pub(super) fn path(&self, wire: Wire, name: &str) -> String {
@@ -162,6 +165,29 @@ impl Endpoint {
         let mut url = self.base_url.clone();
         url.set_path(&format!("{}/{path}", self.base_url.path().trim_end_matches('/')));
         self.route.with_query(url)
+    }
+}
+
+/// What the answers of a server told about it.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    is_llama_cpp: AtomicBool,
+}
+
+impl Seen {
+    #[cfg(test)]
+    pub(super) fn of_llama_cpp() -> Self {
+        Self { is_llama_cpp: true.into() }
+    }
+
+    fn note(&self, headers: &HeaderMap) {
+        let software = headers.get(SERVER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        self.is_llama_cpp.store(software.contains("llama.cpp"), Ordering::Relaxed);
+    }
+
+    /// Whether it is llama.cpp, which binds replies to a schema.
+    pub(super) fn is_llama_cpp(&self) -> bool {
+        self.is_llama_cpp.load(Ordering::Relaxed)
     }
 }
 
@@ -199,13 +225,15 @@ pub(super) async fn post(
     // What the user set for this server comes over what askls sends by itself, but the body is what it is.
     headers.extend(route::headers(endpoint, wire)?);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let request = client(endpoint, &url)?.post(url).headers(headers).body(body);
-    let response = match timeout(endpoint.idle_timeout, send(endpoint, request)).await {
+    let line = route::line(endpoint, &url)?;
+    let request = line.client.post(url.clone()).headers(headers).body(body);
+    let response = match timeout(endpoint.idle_timeout, send(request, line.has_answered(&url))).await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => return Err(failure::of_sending(endpoint, &error)),
         Err(_) => return Err(failure::of_waiting(endpoint)),
     };
-    endpoint.has_answered.store(true, Ordering::Relaxed);
+    line.note_answer(&url);
+    endpoint.seen.note(response.headers());
     if !response.status().is_success() {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         // What arrived of a refusal says more than why the rest did not.
@@ -247,8 +275,8 @@ pub(super) async fn post(
 
 /// Sends a request, and once more when it went out on a kept connection that its server was ending in that moment: some
 /// (llama.cpp) end each without a word. Nobody has read such a request.
-async fn send(endpoint: &Endpoint, request: RequestBuilder) -> reqwest::Result<Response> {
-    let again = request.try_clone().filter(|_| endpoint.has_answered.load(Ordering::Relaxed));
+async fn send(request: RequestBuilder, may_be_kept: bool) -> reqwest::Result<Response> {
+    let again = request.try_clone().filter(|_| may_be_kept);
     let start = Instant::now();
     match (request.send().await, again) {
         (Err(error), Some(again))

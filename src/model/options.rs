@@ -78,7 +78,7 @@ pub enum NullContent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Guided {
-    /// On a server on this machine, once its model failed to call natively.
+    /// With llama.cpp on this machine, once its model failed to call natively.
     #[default]
     Auto,
     On,

@@ -267,7 +267,8 @@ impl Choice {
         let mut endpoint = Endpoint::of_setting(setting, base_url, "")?;
         endpoint.route = self.route.clone();
         if endpoint.route.key_header.is_none() {
-            endpoint.route.key_header = place.key_header().map(str::to_owned);
+            let wire = self.wire_for(setting, base_url, place);
+            endpoint.route.key_header = place.key_header(wire).map(str::to_owned);
         }
         if let Some(timeout) = self.connect_timeout {
             endpoint.connect_timeout = timeout;

@@ -36,6 +36,11 @@ pub(super) enum Piece {
 }
 
 impl ThinkTags {
+    /// Whether nothing was taken so far.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.state == State::Beginning && self.held.is_empty()
+    }
+
     /// Takes the next piece and gives what is decided by now.
     pub(super) fn push(&mut self, text: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();

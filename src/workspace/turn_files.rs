@@ -1,5 +1,7 @@
 //! The workspace as one turn sees it, and what the turn has staged.
 
+mod settle;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,

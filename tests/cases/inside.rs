@@ -1,6 +1,7 @@
 //! Runs a case against the library: the real agent, its loop, its model client over real HTTP, its tools under their
 //! neutral names, and settings as a user's file gives them. What an editor would do is done here in the plainest way:
-//! it says yes to questions and accepts edits, unless the case says otherwise.
+//! it says yes to questions, and accepts what a turn proposes at its end (nothing after a cancel), unless the case says
+//! otherwise.
 
 mod editor;
 
@@ -270,6 +271,7 @@ impl Turns {
             files: Arc::clone(&files),
             events: Arc::new(Unseen),
             approver: self.house.approver.clone(),
+            applier: None,
             cancel: cancel.clone(),
         };
         let focus = step["uri"].as_str().and_then(|uri| files.resolve(uri).ok()).map(|path| Focus {

@@ -110,7 +110,9 @@ pub(crate) fn configured(given: &Value, base_url: &str) -> Result<Configured, St
     out.set("model", json!(MODEL));
     out.set("base_url", json!(base_url));
     // What a case wants changed is to be changed: the editor of the cases accepts edits by itself.
-    out.set("edits", json!("apply"));
+    // Where it may refuse one, what is seen is what the model hears of it.
+    let may_refuse = given["client"].get("apply_edit_result").is_some();
+    out.set("edits", json!(if may_refuse { "immediate" } else { "apply" }));
     out.set("approvals", json!("edits"));
     let mut names_a_key = false;
     for (name, value) in given["config"].as_object().into_iter().flatten() {
@@ -161,7 +163,7 @@ impl Configured {
             "approval" => self.approval(value.as_str().unwrap_or_default()),
             "policy" => self.policy(value),
             "mode" => self.is_read_only = value == "read_only",
-            "apply" if value == "workspace_edit" => {}
+            "apply" if value == "workspace_edit" => self.set("edits", json!("immediate")),
             "shell" => self.set("shell", json!([value, "-c"])),
             "api_key" => {
                 let key = value.as_str().unwrap_or_default().to_owned();

@@ -14,7 +14,7 @@ use askls::{
 const WIRES: [Wire; 3] = [Wire::Responses, Wire::Chat, Wire::Messages];
 
 /// Streams that are cut at every single place: the longest take too long for that.
-const SHORT_STREAM: usize = 1500;
+const SHORT_STREAM: usize = 1000;
 
 /// Values that decoders stumble over, where a value of another kind was.
 const EDGE_VALUES: [&str; 18] = [

@@ -17,10 +17,8 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{client, request, user};
+use super::{WIRES, client, request, user};
 use server::{KEY, Server, WINDOW};
-
-const WIRES: [Wire; 2] = [Wire::Responses, Wire::Chat];
 
 /// Tokens of a reply that need not come to its own end.
 const SHORT_REPLY: u64 = 48;

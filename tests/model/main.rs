@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "a test fails where its machine does")]
 
+mod servers;
+
 #[path = "../lsp/support"]
 mod support {
     pub(crate) mod model;
@@ -12,6 +14,7 @@ mod captures;
 mod judge;
 mod llama;
 mod matrix;
+mod shapes;
 
 use std::{fmt::Write, time::Duration};
 
@@ -835,7 +838,7 @@ async fn broken_histories_are_refused_in_the_servers_words() {
             let model = FakeModel::start(wire, []).allow_refusals();
             let step = step(&*client(wire, endpoint(&model.base_url())), &items).await;
             let error = describe(&step.end.expect_err("the server refuses"));
-            assert!(error.starts_with("Rejected: ") && error.contains(words), "{wire}: {error}");
+            assert!(error.starts_with("History: ") && error.contains(words), "{wire}: {error}");
         }
     }
 }

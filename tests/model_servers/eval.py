@@ -8,9 +8,11 @@ The modes are `guided` (each step bound to a schema; the default), `text_calls` 
 `plain` (native calls only). Prints a table for each mode, ends with `right: N of M` of the first one, and fails when that
 is less than nine of ten.
 
+All steps are right when every call worked, none was made twice, and one of them showed what the answer says.
+
 A project is one text in eval/SET: `question`, `answer` (a regular expression that the answer has to match), `wrong` (one
 that it must not), `file` (the one that holds the answer), then the files, each after a line `//- PATH`. The set `open`
-may be looked at while guided mode is worked on; `held` is what counts.
+may be looked at while guided mode is worked on; `held` is what counts, and loses its worth when anything is tuned to it.
 """
 
 import json
@@ -102,7 +104,10 @@ def ask(askls: Path, base_url: str, mode: str, project: Project) -> Outcome:
         command += ["--root", root, project.question]
         environment = {**os.environ, "XDG_CONFIG_HOME": str(config)}
         start = time.monotonic()
-        done = subprocess.run(command, env=environment, timeout=QUESTION_SECONDS, capture_output=True, text=True)
+        try:
+            done = subprocess.run(command, env=environment, timeout=QUESTION_SECONDS, capture_output=True, text=True)
+        except subprocess.TimeoutExpired:
+            return Outcome(False, False, 0, QUESTION_SECONDS, "", f"[no answer in {QUESTION_SECONDS} s]")
         seconds = time.monotonic() - start
     if not done.stdout.strip():
         sys.exit(f"{project.name}: askls ended with {done.returncode} and said: {done.stderr.strip()}")
@@ -113,17 +118,17 @@ def ask(askls: Path, base_url: str, mode: str, project: Project) -> Outcome:
 
 def judge(project: Project, events: list[dict], seconds: float) -> Outcome:
     started = [event for event in events if event["type"] == "tool_started"]
-    good = {event["call_id"] for event in events if event["type"] == "tool_ended" and not event["is_error"]}
+    outputs = [event["output"] for event in events if event["type"] == "tool_ended" and not event["is_error"]]
     end = events[-1]
     answered = end["stop_reason"] == "answer"
-    # It may look at more than it has to, but every call has to work, and none is made twice.
-    read = any(event["name"] == "read_file" and project.file in event["arguments"] for event in started)
+    # It may look at more than it has to, but every call has to work, none is made twice, and one shows the answer.
     calls = [(event["name"], event["arguments"]) for event in started]
-    all_good = len(good) == len(started) and len(set(calls)) == len(calls)
+    all_good = len(outputs) == len(started) and len(set(calls)) == len(calls)
+    shown = any(re.search(project.answer, output) for output in outputs)
     ending = end["answer"] if answered else f"[{end['stop_reason']}] {end.get('detail', '')}"
     return Outcome(
         right=answered and project.is_right(end["answer"]),
-        steps_right=answered and read and all_good,
+        steps_right=answered and shown and all_good,
         requests=end["steps"],
         seconds=seconds,
         calls=", ".join(f"{event['name']} {event['target']}".strip() for event in started),

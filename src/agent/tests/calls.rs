@@ -25,7 +25,7 @@ async fn whatever_is_wrong_with_a_call_is_its_output() {
             call: add 
             call: add {"a":666,"b":2}
             error: there is no tool named mul; use one of: add, execute, look, recite, say_nothing
-            error: the arguments of add do not fit its schema: key must be a string at line 1 column 2
+            error: the arguments of add do not fit its schema: key must be a string at line 1 column 2 (byte 1, near "{oops")
             error: the arguments of add do not fit its schema: a: invalid type: string "two", expected i64; its arguments are {a: integer, b: integer}
             error: the arguments of add do not fit its schema: missing field `a`; its arguments are {a: integer, b: integer}
             error: add broke down (a fault in askls, not in your call); try another way

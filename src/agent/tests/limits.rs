@@ -136,11 +136,11 @@ async fn a_model_is_told_twice_that_its_arguments_are_no_json_and_then_its_turn_
     check((1..=3).map(broken).collect(), expect![[r#"
         user: 2+2?
         call: add {oops
-        error: the arguments of add do not fit its schema: key must be a string at line 1 column 2
+        error: the arguments of add do not fit its schema: key must be a string at line 1 column 2 (byte 1, near "{oops")
         call: add {{oops
-        error: the arguments of add do not fit its schema: key must be a string at line 1 column 2
+        error: the arguments of add do not fit its schema: key must be a string at line 1 column 2 (byte 1, near "{{oops")
         call: add {{{oops
-        error: the arguments of add do not fit its schema: key must be a string at line 1 column 2
+        error: the arguments of add do not fit its schema: key must be a string at line 1 column 2 (byte 1, near "{{{oops")
         => limit malformed_calls: stopped: the model was told 2 times that the arguments of add are no JSON, and wrote such ones again; another model may be better at calling tools
     "#]]).await;
 }

@@ -67,6 +67,7 @@ async fn a_plan_cannot_do_more_than_read() {
         files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(Vec::new())))),
         events: bench.events.clone(),
         approver: bench.approver.clone(),
+        applier: None,
         cancel: CancellationToken::new(),
     };
     let input = UserInput { prompt: "plan".to_owned(), mode: Mode::Plan, focus: None };
@@ -92,6 +93,7 @@ async fn a_face_that_breaks_down_does_not_stop_the_turn() {
         files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(Vec::new())))),
         events: Arc::new(Broken),
         approver: bench.approver.clone(),
+        applier: None,
         cancel: CancellationToken::new(),
     };
     let mut thread = Thread::new();

@@ -87,7 +87,7 @@ pub const KEYS: &[Key] = &[
     Key::new(
         "auth_header",
         "the name of a header, as x-api-key, and not content-type or host",
-        "authorization, or that of the service",
+        "authorization, or that of the wire or of Azure",
         ProjectRule::Trusted,
     ),
     Key::table(
@@ -149,7 +149,7 @@ pub const KEYS: &[Key] = &[
     },
     Key::new("max_steps", "a whole number from 1 to 10000", "50", ProjectRule::Narrower),
     Key::new("on_limit", "one of error, message, final_answer", "message", ProjectRule::Narrower),
-    Key::new("edits", "one of propose, apply", "propose", ProjectRule::Narrower),
+    Key::new("edits", "one of propose, apply, immediate", "propose", ProjectRule::Narrower),
     Key::new("approvals", "one of none, edits, all", "edits", ProjectRule::Narrower),
     Key::new("approval_timeout", SECONDS, "120", ProjectRule::Narrower),
     Key::new("command_timeout", SECONDS, "120", ProjectRule::Narrower),

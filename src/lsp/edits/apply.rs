@@ -5,14 +5,17 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    Accepted, EditsWord, named,
+    Accepted, EditsWord,
+    names::named,
     workspace_edit::{self, Target},
 };
 use crate::{
-    lsp::session::Session,
+    lsp::{editor::RequestError, session::Session},
     protocol::ThreadId,
     workspace::{EditProposal, FileEdit, FilePath, edit::Conflict},
 };
+
+pub(super) const TAKES_NO_EDITS: &str = "this editor takes no edits from a language server";
 
 /// How long the client may take to apply edits: some ask their user first.
 const APPLY_LIMIT: Duration = Duration::from_secs(120);
@@ -23,6 +26,43 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 /// How soon the disk is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
+/// What became of the files of a proposal.
+#[derive(Debug)]
+pub(super) struct Applied {
+    pub(super) word: EditsWord,
+    pub(super) done: Vec<FileEdit>,
+    pub(super) left: Vec<Left>,
+}
+
+/// An edit that did not come about.
+#[derive(Debug)]
+pub(super) struct Left {
+    pub(super) file: FileEdit,
+    pub(super) reason: String,
+    /// The editor does no such thing for a language server, so nobody needs to try again.
+    pub(super) is_impossible: bool,
+}
+
+impl Applied {
+    fn nothing(proposal: &EditProposal, word: EditsWord, reason: &str) -> Self {
+        Self { word, done: Vec::new(), left: left(&proposal.files, reason) }
+    }
+
+    /// All reasons in one text; `None` when everything came about.
+    pub(super) fn reason(&self) -> Option<String> {
+        let mut reasons: Vec<&str> = self.left.iter().map(|left| left.reason.as_str()).collect();
+        reasons.dedup();
+        let before = if self.done.is_empty() { "not applied: " } else { "" };
+        (!reasons.is_empty()).then(|| format!("{before}{}", reasons.join("; ")))
+    }
+}
+
+fn left<F: std::borrow::Borrow<FileEdit>>(files: &[F], reason: &str) -> Vec<Left> {
+    let left =
+        |file: &F| Left { file: file.borrow().clone(), reason: reason.to_owned(), is_impossible: false };
+    files.iter().map(left).collect()
+}
+
 impl Session {
     /// Applies the edits of one file, or all, of an offer. What does not come about stays offered, and so does
     /// everything when the future is dropped.
@@ -31,48 +71,49 @@ impl Session {
         if proposal.is_empty() {
             return Accepted::refused("there are no proposed edits in this file");
         }
-        let mut left =
-            PutBack { session: self, thread_id, files: proposal.files.clone(), is_interrupted: true };
-        let (accepted, files) = self.apply(&proposal).await;
-        left.files = files;
-        left.is_interrupted = false;
+        let put_back = PutBack::new(self, thread_id, &proposal);
+        let applied = self.apply(&proposal).await;
+        let accepted = Accepted {
+            word: applied.word,
+            files: applied.done.iter().map(|file| self.workspace.uri(&file.path)).collect(),
+            reason: applied.reason(),
+        };
+        put_back.end(applied.left.into_iter().map(|left| left.file).collect());
         accepted
     }
 
-    async fn apply(self: &Arc<Self>, proposal: &EditProposal) -> (Accepted, Vec<FileEdit>) {
-        let refuse = |word, reason: String| {
-            (Accepted { word, files: Vec::new(), reason: Some(reason) }, proposal.files.clone())
-        };
+    /// Applies a proposal through the editor as far as the editor goes along.
+    pub(super) async fn apply(self: &Arc<Self>, proposal: &EditProposal) -> Applied {
         if !self.client().apply_edit {
-            let reason = "this editor takes no edits from a language server; askls.showEdits has the diff";
-            return refuse(EditsWord::Refused, reason.to_owned());
+            let reason = format!("{TAKES_NO_EDITS}; askls.showEdits has the diff");
+            return Applied::nothing(proposal, EditsWord::Refused, &reason);
         }
         if let Some(reason) = self.conflict(proposal).await {
-            return refuse(EditsWord::Conflict, reason);
+            return Applied::nothing(proposal, EditsWord::Conflict, &reason);
         }
         let targets: Vec<_> = proposal.files.iter().map(|file| self.target(file)).collect();
         let plan = workspace_edit::plan(&targets, self.client().edits, self.client().encoding);
         if let Some(edit) = &plan.edit
             && let Err(reason) = self.send(edit, &plan.through_editor).await
         {
-            return refuse(EditsWord::Refused, reason);
+            return Applied::nothing(proposal, EditsWord::Refused, &reason);
         }
-        let mut done = plan.through_editor.clone();
-        let mut reasons = Vec::new();
+        let mut done: Vec<_> = plan.through_editor.iter().map(|&file| file.clone()).collect();
+        let mut remaining = Vec::new();
         match self.create_on_disk(&plan.on_disk).await {
-            Ok(()) => done.extend(plan.on_disk.iter().copied()),
-            Err(reason) => reasons.push(reason),
+            Ok(()) => done.extend(plan.on_disk.iter().map(|&file| file.clone())),
+            Err(reason) => remaining.extend(left(&plan.on_disk, &reason)),
         }
-        reasons.extend(plan.impossible.iter().map(|(file, what)| {
-            format!("this editor does not {what} files for a language server: {} stays proposed", file.path)
+        remaining.extend(plan.impossible.iter().map(|&(file, what)| Left {
+            file: file.clone(),
+            reason: format!(
+                "this editor does not {what} files for a language server: {} stays proposed",
+                file.path
+            ),
+            is_impossible: true,
         }));
-        let left = proposal.files.iter().filter(|file| !done.contains(file)).cloned().collect();
-        let accepted = Accepted {
-            word: if done.is_empty() { EditsWord::Refused } else { EditsWord::Applied },
-            files: done.iter().map(|file| self.workspace.uri(&file.path)).collect(),
-            reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
-        };
-        (accepted, left)
+        let word = if done.is_empty() { EditsWord::Refused } else { EditsWord::Applied };
+        Applied { word, done, left: remaining }
     }
 
     /// Why the edits no longer fit their files.
@@ -89,7 +130,7 @@ impl Session {
             Ok(conflicts) => conflicts,
             Err(error) => return Some(format!("the files could not be compared: {error}")),
         };
-        if conflicts.is_empty() { None } else { Some(format!("not applied: {}", reasons(&conflicts))) }
+        if conflicts.is_empty() { None } else { Some(reasons(&conflicts)) }
     }
 
     /// The version is the one that the buffer has now: it says what the edit was made for, or there was a conflict.
@@ -111,11 +152,11 @@ impl Session {
             params["metadata"] = json!({ "isRefactoring": true });
         }
         let answer = self.editor.request("workspace/applyEdit", params, APPLY_LIMIT).await;
-        let answer = answer.map_err(|error| format!("not applied: {error}"))?;
+        let answer = answer.map_err(|error| error.to_string())?;
         if answer.get("applied").and_then(Value::as_bool) != Some(true) {
             return Err(match answer.get("failureReason").and_then(Value::as_str) {
-                Some(reason) => format!("the editor did not apply the edits: {reason}"),
-                None => "the editor did not apply the edits".to_owned(),
+                Some(reason) => RequestError::Refused(reason.to_owned()).to_string(),
+                None => "the editor refused without a reason".to_owned(),
             });
         }
         self.wait_for_files(SETTLE_LIMIT, files).await;
@@ -138,7 +179,7 @@ impl Session {
 
     /// What the file holds now. Of one that is not open, its text says nothing until the editor opens or saves it; but
     /// whether there is a file at all, the disk must say soon.
-    fn sees(&self, file: &FileEdit) -> Sees {
+    pub(super) fn sees(&self, file: &FileEdit) -> Sees {
         let buffer = self.workspace.open_document(&file.path);
         let is_same = |text: &str, other: &str| text.lines().eq(other.lines());
         match (buffer, &file.before, &file.after) {
@@ -183,7 +224,7 @@ impl Session {
 }
 
 /// Edits that are offered again in the end.
-struct PutBack<'a> {
+pub(super) struct PutBack<'a> {
     session: &'a Arc<Session>,
     thread_id: &'a ThreadId,
     files: Vec<FileEdit>,
@@ -202,7 +243,18 @@ impl Drop for PutBack<'_> {
     }
 }
 
-impl PutBack<'_> {
+impl<'a> PutBack<'a> {
+    /// All edits, unless it comes to an end.
+    pub(super) fn new(session: &'a Arc<Session>, thread_id: &'a ThreadId, proposal: &EditProposal) -> Self {
+        Self { session, thread_id, files: proposal.files.clone(), is_interrupted: true }
+    }
+
+    /// The edits that are left are offered again, as nothing was interrupted.
+    pub(super) fn end(mut self, left: Vec<FileEdit>) {
+        self.files = left;
+        self.is_interrupted = false;
+    }
+
     /// Edits that the editor applies though nobody waits for its answer any more are not offered for ever.
     fn watch(&self, files: Vec<FileEdit>) {
         let (session, thread_id) = (Arc::clone(self.session), self.thread_id.clone());
@@ -211,13 +263,13 @@ impl PutBack<'_> {
             session.wait_for_files(APPLY_LIMIT, &all).await;
             let done: Vec<_> =
                 files.iter().filter(|file| session.sees(file) == Sees::After).cloned().collect();
-            session.forget_edits(&thread_id, &done);
+            session.forget_edits(&thread_id, |file| done.contains(file));
         });
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sees {
+pub(super) enum Sees {
     Before,
     After,
     /// Something else, or nothing.

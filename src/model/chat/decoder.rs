@@ -102,7 +102,11 @@ impl ChatDecoder {
             (None, seen) => seen,
             (Some(_), _) => Chunks::OfAReply,
         };
-        if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
+        // Groq has it in a member of its own, Moonshot in the choice.
+        let usage = ["/usage", "/x_groq/usage"]
+            .iter()
+            .find_map(|path| chunk.pointer(path).filter(|usage| usage.is_object()));
+        if let Some(usage) = usage {
             self.usage = Some(usage_of(usage));
         }
         for choice in choices.into_iter().flatten() {
@@ -115,11 +119,34 @@ impl ChatDecoder {
             {
                 self.finish_reason = Some(reason.to_owned());
             }
-            if let Some(delta) = ["delta", "message"].iter().find_map(|name| choice.get(name)) {
-                self.delta(delta, out);
+            if let Some(usage) = choice.get("usage").filter(|usage| usage.is_object()) {
+                self.usage = Some(usage_of(usage));
+            }
+            match (choice.get("delta").filter(|delta| delta.is_object()), choice.get("message")) {
+                (Some(delta), _) => self.delta(delta, out),
+                (None, Some(message)) => self.message(message, out),
+                (None, None) => {}
             }
         }
         Ok(())
+    }
+
+    /// A whole message: all of the reply, or once more what the deltas brought, with what they may have left out.
+    fn message(&mut self, message: &Value, out: &mut Vec<ModelEvent>) {
+        if self.has_words() {
+            let calls = message.get("tool_calls").and_then(Value::as_array);
+            if let Some(calls) = calls.filter(|_| self.calls.is_empty()) {
+                self.calls.add_all(calls);
+            }
+        } else if self.calls.is_empty() {
+            self.delta(message, out);
+        }
+    }
+
+    /// Whether words have come, those that are held back included.
+    fn has_words(&self) -> bool {
+        let is_held = self.tags.as_ref().is_some_and(|tags| !tags.is_untouched());
+        is_held || !self.text.is_empty() || !self.reasoning.is_empty()
     }
 
     fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) {
@@ -256,17 +283,24 @@ impl ChatDecoder {
     }
 }
 
+/// Tokens under the names of this wire, or under those that gateways keep from another.
 fn usage_of(usage: &Value) -> Usage {
-    let number = |path: &str| usage.pointer(path).and_then(Value::as_u64);
-    // DeepSeek counts what it read from its cache under a name of its own.
-    let cached =
-        number("/prompt_tokens_details/cached_tokens").or_else(|| number("/prompt_cache_hit_tokens"));
+    let number = |paths: &[&str]| paths.iter().find_map(|path| usage.pointer(path)?.as_u64()).unwrap_or(0);
     Usage {
-        input_tokens: number("/prompt_tokens").unwrap_or(0),
-        cached_tokens: cached.unwrap_or(0),
-        cache_write_tokens: number("/prompt_tokens_details/cache_write_tokens").unwrap_or(0),
-        output_tokens: number("/completion_tokens").unwrap_or(0),
-        reasoning_tokens: number("/completion_tokens_details/reasoning_tokens").unwrap_or(0),
+        input_tokens: number(&["/prompt_tokens", "/input_tokens"]),
+        // DeepSeek and Moonshot count what they read from their caches under names of their own.
+        cached_tokens: number(&[
+            "/prompt_tokens_details/cached_tokens",
+            "/input_tokens_details/cached_tokens",
+            "/prompt_cache_hit_tokens",
+            "/cached_tokens",
+        ]),
+        cache_write_tokens: number(&["/prompt_tokens_details/cache_write_tokens"]),
+        output_tokens: number(&["/completion_tokens", "/output_tokens"]),
+        reasoning_tokens: number(&[
+            "/completion_tokens_details/reasoning_tokens",
+            "/output_tokens_details/reasoning_tokens",
+        ]),
     }
 }
 

@@ -15,6 +15,9 @@ use super::{
 /// Files that are offered at once: about 500 tokens.
 pub(super) const MOST_FILES: usize = 60;
 
+/// Files among which the right one is found by its name.
+const FEW_FILES: usize = 15;
+
 /// Lines of one file that an edit can be about: servers turn each into rules of a grammar.
 const MOST_LINES: usize = 150;
 
@@ -92,7 +95,7 @@ impl Actions {
         if calls.is_empty() {
             return None;
         }
-        let may_answer = !must_call && (scene.knows_something() || !calls.iter().any(Action::looks));
+        let may_answer = !must_call && (scene.has_read() || !calls.iter().any(Action::looks));
         Some(Self { calls, may_answer })
     }
 
@@ -220,8 +223,12 @@ fn list(action: Action, scene: &Scene<'_>) -> Vec<Action> {
     one_of(action, "path", scene.folders.iter().map(String::as_str))
 }
 
-/// For a word of the question that was not searched for yet.
+/// For a word of the question that was not searched for yet. Where there are few files, their names tell enough: small
+/// models take a line that was found for the answer, and do not read what stands around it.
 fn search(action: Action, scene: &Scene<'_>) -> Vec<Action> {
+    if scene.is_listed && scene.files.len() <= FEW_FILES {
+        return Vec::new();
+    }
     let searched: BTreeSet<&str> = scene.steps.iter().filter_map(|step| step.argument("pattern")).collect();
     let words: Vec<_> = scene
         .subject

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
-
 use crate::model::offline::terms::is_stop_word;
 
 use super::scene::{Role, Scene, Step};
@@ -12,8 +10,8 @@ use super::scene::{Role, Scene, Step};
 /// What is said for an answer that is not known.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// Characters of a draft: enough for a name, a number, or the beginning of a sentence.
-const LONGEST: usize = 80;
+/// Characters of a draft that are looked at: a name, a number, or the beginning of a sentence.
+pub(super) const LONGEST: usize = 200;
 
 /// Letters of a word that tells something.
 const SHORTEST_WORD: usize = 3;
@@ -25,8 +23,11 @@ const ASKS_FOR_VERDICT: &[&str] = &[
     "will",
 ];
 
-/// The member that holds it.
-const ANSWER: &str = "answer";
+/// What stands after `how` where a number is asked for.
+const MEASURES: &[&str] = &[
+    "big", "deep", "far", "fast", "few", "heavy", "high", "large", "long", "many", "much", "often", "old",
+    "tall", "wide",
+];
 
 /// Words that say that nothing was found; none of them is an answer.
 const NOTHING: &[&str] = &[
@@ -49,21 +50,11 @@ const NOTHING: &[&str] = &[
     "text",
 ];
 
-pub(super) fn schema() -> Value {
-    json!({
-        "type": "object",
-        "properties": {ANSWER: {"type": "string", "maxLength": LONGEST}},
-        "required": [ANSWER],
-        "additionalProperties": false,
-    })
-}
-
 /// Whether a draft names something that was read and that the question does not say itself. What small models make up
 /// stands nowhere. A yes or no counts where the question asks for one and what it is about was read.
-pub(super) fn is_found(reply: &str, scene: &Scene<'_>) -> bool {
-    let Some(said) = answer(reply) else { return false };
-    let said = words(&said);
-    if said.first().is_none_or(|first| first == UNKNOWN) {
+pub(super) fn is_found(draft: &str, scene: &Scene<'_>) -> bool {
+    let said = words(draft);
+    if said.iter().any(|word| word == UNKNOWN) {
         return false;
     }
     let read: Vec<String> = scene
@@ -86,20 +77,14 @@ pub(super) fn is_found(reply: &str, scene: &Scene<'_>) -> bool {
         // A number is what the answer is about wherever there is one.
         return numbers.iter().all(|number| read.contains(*number));
     }
-    names
-        .iter()
-        .any(|word| word.chars().count() >= SHORTEST_WORD && !is_stop_word(word) && read.contains(*word))
-}
-
-/// The draft's text, of whatever form the reply is.
-fn answer(reply: &str) -> Option<String> {
-    let object = reply.get(reply.find('{')?..)?;
-    let mut values = serde_json::Deserializer::from_str(object).into_iter::<Map<String, Value>>();
-    match values.next()?.ok()?.get(ANSWER)? {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
+    // A line that speaks of the number is not the number.
+    let asks_for_number = question
+        .windows(2)
+        .any(|pair| matches!(pair, [how, what] if how == "how" && MEASURES.contains(&what.as_str())));
+    !asks_for_number
+        && names
+            .iter()
+            .any(|word| word.chars().count() >= SHORTEST_WORD && !is_stop_word(word) && read.contains(*word))
 }
 
 /// The words and numbers of a text in lower case, in their order. A number is one word however it is grouped: `1,250`,
@@ -133,7 +118,7 @@ mod tests {
             text.lines().enumerate().map(|(at, line)| format!("{:>6}\t{line}\n", at + 1)).collect();
         let output = format!("a.c (lines 1-{0} of {0})\n{lines}", text.lines().count());
         let items = [vec![user(question)], done("read_file", json!({"path": "a.c"}), &output)].concat();
-        is_found(&json!({"answer": draft}).to_string(), &Scene::of(&items))
+        is_found(draft, &Scene::of(&items))
     }
 
     #[test]
@@ -154,6 +139,13 @@ mod tests {
         let text = "wide();\nopen();\n";
         assert!(!check("is it wide or open?", text, "wide"));
         assert!(!check("how many doors are there?", text, "2"));
+    }
+
+    #[test]
+    fn a_line_about_a_number_is_not_the_number() {
+        let text = "limit = LIMIT; // of open doors\n";
+        assert!(!check("How many doors can be open?", text, "the LIMIT of open doors"));
+        assert!(check("How are doors counted?", text, "by a limit"));
     }
 
     #[test]

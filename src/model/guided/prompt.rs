@@ -94,8 +94,8 @@ impl Story {
     /// The prompt for a first try at the answer.
     pub(super) fn draft(&self, scene: &Scene<'_>) -> String {
         format!(
-            "{}\nThe question is: {}\nReply with the shortest answer that the text above says, or with \"{UNKNOWN}\" where \
-             another file has to be read first.",
+            "{}\nThe question is: {}\nReply only with the shortest answer that the text above says, a few words, or with \
+             \"{UNKNOWN}\".",
             self.text,
             cut(scene.question.trim(), EARLIER_CHARS)
         )
@@ -118,7 +118,7 @@ impl Story {
         } else {
             let _ = write!(
                 text,
-                "\nNow answer the question in one or two sentences, from what was read above. Name the file that says it.\n\
+                "\nNow answer the question in one or two sentences, from what was read above: say the fact itself.\n\
                  The question is: {question}"
             );
         }

@@ -182,9 +182,9 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    /// A call beyond a listing gave something.
-    pub(super) fn knows_something(&self) -> bool {
-        self.steps.iter().any(|step| !step.is_error && step.role() != Role::List)
+    /// More was seen than the names of files and single lines.
+    pub(super) fn has_read(&self) -> bool {
+        self.steps.iter().any(|step| !step.is_error && !matches!(step.role(), Role::List | Role::Search))
     }
 
     /// An edit was staged.

@@ -1,5 +1,6 @@
 //! A model that is asked natively until it fails to call, and is guided from then on. Seen are only failures that leave
-//! no doubt: a capable model that answers without a call has not failed.
+//! no doubt: a capable model that answers without a call has not failed. Only llama.cpp is watched, since no other server
+//! is known to bind replies to a schema for every model; elsewhere nothing is held back and no request is another one.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,7 +16,10 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use crate::{
-    model::{ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, ToolChoice, ToolSpec},
+    model::{
+        ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, ToolChoice, ToolSpec,
+        http::Seen,
+    },
     protocol::{Item, Usage},
 };
 
@@ -41,6 +45,7 @@ pub(super) struct Watched {
     native: Arc<dyn ModelClient>,
     guided: Arc<Guided>,
     record: Arc<Record>,
+    server: Arc<Seen>,
 }
 
 /// What is known of how a model calls, for the rest of the process.
@@ -77,13 +82,13 @@ impl Record {
 }
 
 impl Watched {
-    pub(super) fn new(native: Arc<dyn ModelClient>, guided: Guided) -> Self {
+    pub(super) fn new(native: Arc<dyn ModelClient>, guided: Guided, server: Arc<Seen>) -> Self {
         let record = Record::of(native.info());
-        Self { native, guided: Arc::new(guided), record }
+        Self { native, guided: Arc::new(guided), record, server }
     }
 
     async fn ask(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
-        if !self.record.is(FAILED) && repeats_itself(request.items) {
+        if self.server.is_llama_cpp() && !self.record.is(FAILED) && repeats_itself(request.items) {
             self.record.failed(&self.info().name, "it made the same call again although it had the output");
         }
         if self.record.is(FAILED) {
@@ -92,7 +97,8 @@ impl Watched {
         let events = self.native.stream(request).await?;
         let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
         let has_read = Scene::of(request.items).steps.iter().any(|step| !step.is_error);
-        if !may_call || has_read || self.record.is(CALLS) {
+        // Whose answer it is stands in its head, which has come by now.
+        if !may_call || has_read || self.record.is(CALLS) || !self.server.is_llama_cpp() {
             return Ok(events);
         }
         let watch = Watch {
@@ -347,7 +353,21 @@ mod tests {
     async fn first_step(native: &Arc<Scripted>, choice: ToolChoice<'_>) -> String {
         let inner = Scripted::new(&native.info().name, vec![]);
         let guided = Guided::new(native.info().clone(), inner);
-        events(&Watched::new(native.clone(), guided), &[user("how wide is the door?")], choice).await
+        events(&Watched::new(native.clone(), guided, llama_cpp()), &[user("how wide is the door?")], choice)
+            .await
+    }
+
+    fn llama_cpp() -> Arc<Seen> {
+        Arc::new(Seen::of_llama_cpp())
+    }
+
+    #[tokio::test]
+    async fn what_another_server_replies_is_passed_on_as_it_is() {
+        let native = Scripted::new("elsewhere", vec![says(r#"{"name": "read_file", "arguments": {}}"#)]);
+        let guided = Guided::new(native.info().clone(), Scripted::new("elsewhere", vec![]));
+        let watched = Watched::new(native.clone(), guided, Arc::default());
+        let told = events(&watched, &[user("how wide?")], ToolChoice::Auto).await;
+        assert!(told.contains("agent: {\"name\""), "{told}");
     }
 
     fn calls(arguments: &str) -> Vec<Result<ModelEvent, ModelError>> {
@@ -453,14 +473,15 @@ mod tests {
         for (at, items) in [once.clone(), changed].iter().enumerate() {
             let native = Scripted::new(&format!("does not repeat {at}"), vec![says("31")]);
             let guided = Guided::new(native.info().clone(), Scripted::new("", vec![]));
-            let told = events(&Watched::new(native.clone(), guided), items, ToolChoice::Auto).await;
+            let told =
+                events(&Watched::new(native.clone(), guided, llama_cpp()), items, ToolChoice::Auto).await;
             assert!(told.contains("agent: 31\n"), "{told}");
         }
         let native = Scripted::new("repeats", vec![]);
-        let inner = Scripted::new("repeats", vec![says(r#"{"answer": "31"}"#), says("31 wide.")]);
+        let inner = Scripted::new("repeats", vec![says("31"), says("31 wide.")]);
         let guided = Guided::new(native.info().clone(), inner);
         let twice = [once, read()].concat();
-        let told = events(&Watched::new(native, guided), &twice, ToolChoice::Auto).await;
+        let told = events(&Watched::new(native, guided, llama_cpp()), &twice, ToolChoice::Auto).await;
         assert!(told.contains("agent: 31 wide.\n"), "{told}");
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::{Endpoint, MAX_REFUSAL_BYTES, ModelError, client, failure, read, route, shown};
+use super::{Endpoint, MAX_REFUSAL_BYTES, ModelError, failure, read, route, shown};
 use crate::protocol::Wire;
 
 /// Bytes that are read of a list of models; the longest known list (300 models) has 0.5 MB.
@@ -41,7 +41,7 @@ pub async fn models(endpoint: &Endpoint, wire: Wire, within: Duration) -> Result
 async fn ask(endpoint: &Endpoint, wire: Wire, within: Duration) -> Result<Probed, ModelError> {
     let url = endpoint.url(&endpoint.path(wire, "models"));
     let address = shown(&url);
-    let request = client(endpoint, &url)?.get(url).headers(route::headers(endpoint, wire)?);
+    let request = route::line(endpoint, &url)?.client.get(url).headers(route::headers(endpoint, wire)?);
     let response = request.send().await.map_err(|error| failure::of_sending(endpoint, &error))?;
     if !response.status().is_success() {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());

@@ -2,7 +2,7 @@
 //! certificates are believed. One HTTP client for each way that the settings ever named.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     net::IpAddr,
     sync::{Arc, Mutex, Once, PoisonError},
@@ -26,13 +26,17 @@ use crate::{
 /// Ways that are kept ready. A process has one or two; more come only of settings that are tried out.
 const MOST_CLIENTS: usize = 16;
 
+/// Hosts that a line remembers; one process speaks to one or two.
+const MOST_HOSTS: usize = 1000;
+
 /// Values of a query that are no secret, by their names in small letters.
 const PUBLIC_QUERY: [&str; 2] = ["api-version", "version"];
 
 /// How requests to a server travel, besides its address. `Debug` shows names only.
 #[derive(Clone, Default)]
 pub struct Route {
-    /// The header that carries the key; `None` leaves it to the wire. Any other than `authorization` carries the key alone, without `Bearer`.
+    /// The header that carries the key; `None` leaves it to the wire. Any other than `authorization` carries the key alone,
+    /// without `Bearer`.
     pub key_header: Option<String>,
     /// Sent with every request, over what askls sends itself.
     pub headers: Vec<(String, SecretString)>,
@@ -198,14 +202,36 @@ enum Way {
     Through(String),
 }
 
+/// A client with its pool of connections. Clones share both.
+#[derive(Clone)]
+pub(super) struct Line {
+    pub(super) client: Client,
+    /// Hosts, with their ports, that answered a request: the next one may travel on a connection that was kept.
+    answered: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Line {
+    pub(super) fn has_answered(&self, url: &Url) -> bool {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner).contains(url.authority())
+    }
+
+    pub(super) fn note_answer(&self, url: &Url) {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        if answered.len() >= MOST_HOSTS {
+            answered.clear();
+        }
+        answered.insert(url.authority().to_owned());
+    }
+}
+
 /// The client for the way to `url`. Connections are pooled for the whole process. The first client reads the machine's
 /// certificates (`SSL_CERT_FILE` included) and the proxies of the environment, which takes some milliseconds; nothing
 /// is read or sent before the first request.
 ///
 /// # Errors
 /// [`ErrorKind::Settings`] for a proxy or certificates that cannot be used.
-pub(super) fn client(endpoint: &Endpoint, url: &Url) -> Result<Client, ModelError> {
-    static CLIENTS: Mutex<BTreeMap<ClientKey, Client>> = Mutex::new(BTreeMap::new());
+pub(super) fn line(endpoint: &Endpoint, url: &Url) -> Result<Line, ModelError> {
+    static LINES: Mutex<BTreeMap<ClientKey, Line>> = Mutex::new(BTreeMap::new());
     static PROVIDER: Once = Once::new();
     // An error means that the process has a provider already, which serves as well.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
@@ -220,16 +246,16 @@ pub(super) fn client(endpoint: &Endpoint, url: &Url) -> Result<Client, ModelErro
         },
         certificates: endpoint.route.certificates.clone(),
     };
-    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(client) = clients.get(&key) {
-        return Ok(client.clone());
+    let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(line) = lines.get(&key) {
+        return Ok(line.clone());
     }
-    let client = build(&key)?;
-    if clients.len() >= MOST_CLIENTS {
-        clients.clear();
+    let line = Line { client: build(&key)?, answered: Arc::default() };
+    if lines.len() >= MOST_CLIENTS {
+        lines.clear();
     }
-    clients.insert(key, client.clone());
-    Ok(client)
+    lines.insert(key, line.clone());
+    Ok(line)
 }
 
 fn build(key: &ClientKey) -> Result<Client, ModelError> {

@@ -77,6 +77,18 @@ fn the_key_goes_in_the_header_of_the_wire_unless_the_settings_name_another() {
 }
 
 #[test]
+fn the_responses_wire_is_below_what_the_base_url_says() {
+    for (base_url, expected) in [
+        ("http://h/v1/", "http://h/v1/responses"),
+        ("http://h/proxy/v1", "http://h/proxy/v1/responses"),
+        ("http://h/v1/responses", "http://h/v1/responses"),
+        ("http://h/openai/v1/?api-version=preview", "http://h/openai/v1/responses?api-version=preview"),
+    ] {
+        assert_eq!(urls(base_url, "responses"), expected, "{base_url}");
+    }
+}
+
+#[test]
 fn what_is_no_base_url_is_refused_by_the_setting_s_name() {
     for (base_url, why) in [
         ("", "is empty"),

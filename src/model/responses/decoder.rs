@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    event::{Event, OutputItem, Response, text_of},
+    event::{Event, OutputItem, Response, text},
     slots::{Slot, Slots},
-    stored,
+    stored::{self, Measure},
 };
 use crate::{
     model::{
@@ -26,8 +26,8 @@ use crate::{
 pub(super) struct ResponsesDecoder {
     endpoint: Arc<Endpoint>,
     call_ids: CallIds,
-    /// How many items the history had that was sent.
-    sent: usize,
+    /// Of the history that was sent.
+    sent: Measure,
     slots: Slots,
     /// The slot whose text came last, to set the texts of two messages apart.
     speaking: Option<usize>,
@@ -42,7 +42,7 @@ impl ResponsesDecoder {
         Self {
             endpoint,
             call_ids: CallIds::of(history),
-            sent: history.len(),
+            sent: Measure::of(history),
             slots: Slots::default(),
             speaking: None,
             unreadable: Unreadable::default(),
@@ -62,11 +62,7 @@ impl ResponsesDecoder {
     /// The same for an event that tells the item's kind.
     fn slot_of_kind(&mut self, event: &Event<'_>, kind: &str) -> Result<usize, ModelError> {
         let position = self.slot(event, None, kind)?;
-        self.with_slot(position, |slot| {
-            if slot.kind != kind {
-                slot.kind = kind.to_owned();
-            }
-        });
+        self.with_slot(position, |slot| slot.be(kind));
         Ok(position)
     }
 
@@ -154,9 +150,9 @@ impl ResponsesDecoder {
         };
         let usage = response.usage.map(Usage::from);
         let most = self.endpoint.options.max_output_tokens;
-        if finish == Finish::Stop && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens >= most)
+        if finish == Finish::Stop && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens == most)
         {
-            // llama.cpp calls a reply complete on this wire that it cut.
+            // llama.cpp calls a reply complete on this wire that it cut. One that is longer knew no bound.
             finish = Finish::Length;
         }
         self.take_missing(response.output.unwrap_or_default(), &finish, out)?;
@@ -179,7 +175,7 @@ impl ResponsesDecoder {
             finish = Finish::Refusal;
         }
         if let Some(id) = response.id.filter(|_| self.endpoint.options.store && finish == Finish::Stop) {
-            items.extend(stored::mark(&id, self.sent + items.len()));
+            items.extend(stored::mark(&id, self.sent.and(Measure::of(&items))));
         }
         out.extend(items.into_iter().map(ModelEvent::Item));
         out.push(ModelEvent::Done { finish, usage });
@@ -288,7 +284,7 @@ impl ResponsesDecoder {
             let error = ServerError::find(&json).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
         }
-        let delta = || text_of(event.delta).unwrap_or_default();
+        let delta = || event.delta.and_then(text).unwrap_or_default();
         match kind {
             "response.output_item.added" => {
                 if let Some(item) = event.item.and_then(OutputItem::parse) {
@@ -304,12 +300,13 @@ impl ResponsesDecoder {
             "response.output_text.done" | "response.refusal.done" => {
                 let position = self.slot_of_kind(&event, "message")?;
                 self.with_slot(position, |slot| slot.is_refusal |= kind == "response.refusal.done");
-                self.show_part(position, &text_of(event.text.or(event.refusal)).unwrap_or_default(), out);
+                let whole = event.text.or(event.refusal).and_then(text);
+                self.show_part(position, &whole.unwrap_or_default(), out);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 let (position, text) = (self.slot_of_kind(&event, "reasoning")?, delta());
                 self.with_slot(position, |slot| slot.shown.push_str(&text));
-                out.push(ModelEvent::ReasoningDelta(text));
+                out.push(ModelEvent::ReasoningDelta(text.into_owned()));
             }
             "response.reasoning_summary_part.added" if event.summary_index.is_some_and(|index| index > 0) => {
                 out.push(ModelEvent::ReasoningDelta("\n\n".to_owned()));
@@ -320,9 +317,10 @@ impl ResponsesDecoder {
             }
             "response.function_call_arguments.done" => {
                 let position = self.slot_of_kind(&event, "function_call")?;
-                let whole = text_of(event.arguments).or_else(|| Some(event.arguments?.get().to_owned()));
-                let (whole, name) = (whole.unwrap_or_default(), text_of(event.name));
-                self.with_slot(position, |slot| slot.set_arguments(whole, name));
+                // Some servers send them as an object.
+                let whole = event.arguments.map(|json| text(json).unwrap_or_else(|| json.get().into()));
+                let (whole, name) = (whole.unwrap_or_default(), event.name.and_then(text));
+                self.with_slot(position, |slot| slot.set_arguments(&whole, name.as_deref()));
             }
             "response.output_item.done" => {
                 if let Some(item) = event.item {

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, value::RawValue};
 
 use crate::protocol::{MessageState, Usage};
@@ -11,9 +11,9 @@ use crate::protocol::{MessageState, Usage};
 #[derive(Deserialize)]
 pub(super) struct Event<'a> {
     #[serde(borrow)]
-    pub(super) r#type: Option<Word<'a>>,
+    pub(super) r#type: Option<Text<'a>>,
     #[serde(borrow)]
-    pub(super) item_id: Option<Word<'a>>,
+    pub(super) item_id: Option<Text<'a>>,
     pub(super) output_index: Option<u64>,
     pub(super) summary_index: Option<u64>,
     #[serde(borrow)]
@@ -35,21 +35,18 @@ pub(super) struct Event<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// A text that is not copied unless it has to be: there are two in each of many thousand small events.
-#[derive(Deserialize)]
-pub(super) struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
+/// A string that is lent from the event where it can be: nearly all events are deltas, and thousands make one reply. (A
+/// `Cow` in an `Option` would be copied always.)
+pub(super) struct Text<'a>(Cow<'a, str>);
 
-impl Deref for Word<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
+/// The string that a value is; without escapes it is lent.
+pub(super) fn text(json: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = json.get().strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        serde_json::from_str(json.get()).ok().map(Cow::Owned)
+    } else {
+        Some(inner.into())
     }
-}
-
-/// The text that a value is, if it is one.
-pub(super) fn text_of(value: Option<&RawValue>) -> Option<String> {
-    serde_json::from_str(value?.get()).ok()
 }
 
 /// A response, as the last event holds it.
@@ -127,6 +124,21 @@ impl OutputItem {
         let parts = if summary.is_empty() { self.parts("content") } else { summary };
         let texts: Vec<_> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
         texts.join("\n\n")
+    }
+}
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = <&'de RawValue>::deserialize(deserializer)?;
+        text(json).map(Self).ok_or_else(|| D::Error::custom("expected a string"))
     }
 }
 

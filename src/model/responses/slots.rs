@@ -79,6 +79,13 @@ impl Slots {
 }
 
 impl Slot {
+    /// Takes the item's kind.
+    pub(super) fn be(&mut self, kind: &str) {
+        if self.kind != kind {
+            self.kind = kind.to_owned();
+        }
+    }
+
     /// Takes the announcement of the item.
     pub(super) fn announce(&mut self, item: OutputItem) {
         self.kind = item.kind().to_owned();
@@ -91,8 +98,8 @@ impl Slot {
     }
 
     /// Takes a call's whole arguments, which some servers send with the name of the tool.
-    pub(super) fn set_arguments(&mut self, whole: String, name: Option<String>) {
-        self.whole = Some(whole);
+    pub(super) fn set_arguments(&mut self, whole: &str, name: Option<&str>) {
+        self.whole = Some(whole.to_owned());
         let added = self.added.get_or_insert_with(|| Value::Object(Map::new()));
         if let (Value::Object(added), Some(name)) = (added, name) {
             added.entry("name").or_insert_with(|| name.into());

@@ -16,14 +16,40 @@ struct Mark {
     r#type: String,
     /// The id of the response that the server keeps.
     id: String,
-    /// How many items stood in front of the mark when it was made. A history that was repaired or shortened since is
-    /// another one than the server's.
-    items: usize,
+    /// Of what stood in front of the mark when it was made.
+    #[serde(flatten)]
+    measure: Measure,
 }
 
-/// The mark behind a reply, in front of which so many items stand.
-pub(super) fn mark(id: &str, items: usize) -> Option<Item> {
-    let mark = Mark { r#type: MARK.to_owned(), id: id.to_owned(), items };
+/// What tells a history from one that was mended or shortened since, which is another one than the server's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub(super) struct Measure {
+    items: usize,
+    /// Bytes of what the items say.
+    bytes: usize,
+}
+
+impl Measure {
+    pub(super) fn of(items: &[Item]) -> Self {
+        let bytes = items.iter().map(|item| match item {
+            Item::User(message) => message.text.len() + message.context.as_ref().map_or(0, String::len),
+            Item::Agent(message) => message.text.len(),
+            Item::Reasoning(reasoning) => reasoning.text.len(),
+            Item::Call(call) => call.name.len() + call.arguments.len(),
+            Item::Output(output) => output.text.len(),
+            Item::Opaque(raw) => raw.json.len(),
+        });
+        Self { items: items.len(), bytes: bytes.sum() }
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { items: self.items + other.items, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// The mark behind a reply, in front of which this stands.
+pub(super) fn mark(id: &str, measure: Measure) -> Option<Item> {
+    let mark = Mark { r#type: MARK.to_owned(), id: id.to_owned(), measure };
     let json = serde_json::to_string(&mark).ok()?;
     Some(Item::Opaque(Raw { wire: Wire::Responses, json: json.into() }))
 }
@@ -59,7 +85,7 @@ pub(super) fn split(items: &[Item], wishes: Wishes) -> Option<(String, &[Item])>
         Item::Output(output) => is_known(&output.call_id),
         _ => true,
     });
-    (mark.items == position && !new.is_empty() && are_known).then_some((mark.id, new))
+    (mark.measure == Measure::of(before) && !new.is_empty() && are_known).then_some((mark.id, new))
 }
 
 fn is_own(raw: Option<&Raw>) -> bool {

@@ -45,12 +45,11 @@ impl Place {
         })
     }
 
-    /// The header that carries the key there, where it is not `authorization`.
-    pub(super) fn key_header(self) -> Option<&'static str> {
-        match self {
-            Self::Anthropic => Some("x-api-key"),
-            Self::Azure => Some("api-key"),
-            Self::OpenAi | Self::Local | Self::Elsewhere => None,
+    /// The header that carries the key there, where it is not that of the wire.
+    pub(super) fn key_header(self, wire: Wire) -> Option<&'static str> {
+        match (self, wire) {
+            (Self::Azure, Wire::Chat | Wire::Responses) => Some("api-key"),
+            _ => None,
         }
     }
 

@@ -114,7 +114,7 @@ fn key_header(base_url: &str, set: Option<&str>) -> Option<String> {
 #[test]
 fn the_header_of_the_key_goes_by_the_service_unless_it_is_set() {
     assert_eq!(key_header("https://mine.openai.azure.com/openai/v1", None).as_deref(), Some("api-key"));
-    assert_eq!(key_header("https://api.anthropic.com", None).as_deref(), Some("x-api-key"));
+    assert_eq!(key_header("https://mine.services.ai.azure.com/anthropic/v1/messages", None), None);
     assert_eq!(key_header("https://host.test/v1", None), None);
     assert_eq!(
         key_header("https://mine.openai.azure.com", Some("authorization")).as_deref(),

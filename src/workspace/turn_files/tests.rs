@@ -500,3 +500,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_applied_edit_leaves_the_truth_to_the_buffer_and_can_be_edited_on() {
+    let project = Project::new(&[("a.txt", "disk\n")]);
+    project.open("a.txt", 1, "one\n");
+    project.read("a.txt").unwrap();
+    project.stage("a.txt", "two\n").unwrap();
+    let edits = project.files.proposal().files;
+    project.open("a.txt", 2, "two\r\n");
+    project.files.applied(&edits);
+    expect![""].assert_eq(&project.staged());
+    assert_eq!(text(project.stage("a.txt", "three\r\n")), "ok");
+}
+
+#[test]
+fn an_applied_edit_of_which_the_editor_made_something_else_must_be_read_again() {
+    let project = Project::new(&[("a.txt", "one\n")]);
+    project.stage("a.txt", "two\n").unwrap();
+    let edits = project.files.proposal().files;
+    project.open("a.txt", 1, "formatted\n");
+    project.files.applied(&edits);
+    expect!["a.txt has changed since it was read; nothing of this edit was kept: read the file again and edit what it says now"]
+        .assert_eq(&text(project.stage("a.txt", "three\n")));
+    assert_eq!(project.read("a.txt").as_deref(), Ok("formatted\n"));
+    assert_eq!(text(project.stage("a.txt", "three\n")), "ok");
+}
+
+#[test]
+fn a_discarded_edit_was_never_there() {
+    let project = Project::new(&[("a.txt", "one\n")]);
+    project.stage("a.txt", "two\n").unwrap();
+    project.files.discard(&project.files.proposal().files);
+    assert_eq!(project.read("a.txt").as_deref(), Ok("one\n"));
+    assert_eq!(text(project.stage("a.txt", "two\n")), "ok");
+}

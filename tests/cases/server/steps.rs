@@ -44,6 +44,7 @@ impl Client<'_> {
                 self.wait_for(&label, within);
             }
         } else if has("notify") {
+            self.note_document(&text("notify"), &step["params"]);
             self.notify(&text("notify"), step.get("params").cloned());
         } else if has("open") {
             self.open(&step["open"]);
@@ -96,6 +97,33 @@ impl Client<'_> {
             self.captured.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         fill_captured(&mut step, &values);
         step
+    }
+
+    /// The model documents follow what a case says of documents in its own words.
+    fn note_document(&self, method: &str, params: &Value) {
+        let document = &params["textDocument"];
+        let uri = document["uri"].as_str().unwrap_or_default();
+        let mut state = self.shared.lock();
+        match method {
+            "textDocument/didOpen" => {
+                state.editor.first_version = document["version"].as_i64().unwrap_or(1);
+                state.editor.open(uri, document["text"].as_str().unwrap_or_default());
+            }
+            "textDocument/didClose" if state.editor.document(uri).is_some() => {
+                state.editor.close(uri);
+            }
+            "textDocument/didChange" if state.editor.document(uri).is_some() => {
+                // Ranges may be wrong on purpose; only whole texts are followed.
+                let changes = params["contentChanges"].as_array().into_iter().flatten();
+                for text in changes
+                    .filter(|change| change.get("range").is_none())
+                    .filter_map(|change| change["text"].as_str())
+                {
+                    state.editor.replace(uri, text);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn cancel(&mut self, label: &str) {

@@ -476,3 +476,52 @@ fn the_older_form_of_a_call_is_understood() {
         "#]],
     );
 }
+
+// SPEC S10
+#[test]
+fn a_message_behind_its_deltas_is_not_said_twice() {
+    let whole = r#"{"choices":[{"index":0,"delta":null,"message":{"content":"hello","tool_calls":[{"id":"c","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"stop"}]}"#;
+    check_chunks(
+        &[&delta(r#"{"content":"hel"}"#), &delta(r#"{"content":"lo"}"#), whole],
+        expect![[r#"
+        shown: hello
+        agent: hello
+        call: c read {}
+        => Stop
+    "#]],
+    );
+    check_chunks(
+        &[whole],
+        expect![[r#"
+        shown: hello
+        agent: hello
+        call: c read {}
+        => Stop
+    "#]],
+    );
+}
+
+// SPEC S15
+#[test]
+fn tokens_are_counted_under_several_names() {
+    let usages = [
+        r#"{"choices":[{"index":0,"delta":{"content":"4"},"usage":{"prompt_tokens":5,"cached_tokens":2}}]}"#,
+        r#"{"choices":[],"x_groq":{"usage":{"prompt_tokens":5,"completion_tokens":1}}}"#,
+        r#"{"choices":[],"usage":{"input_tokens":5,"output_tokens":3,"output_tokens_details":{"reasoning_tokens":2}}}"#,
+        r#"{"choices":[],"usage":{"prompt_tokens":5,"prompt_cache_hit_tokens":4}}"#,
+    ];
+    let counted: String = usages
+        .iter()
+        .map(|usage| {
+            let body = format!("data: {usage}\n\ndata: [DONE]\n\n");
+            story(&[body.as_bytes()], decoder()).lines().last().unwrap_or_default().to_owned() + "\n"
+        })
+        .collect();
+    expect![[r#"
+        => Stop, tokens 5 (2) 0 (0)
+        => Stop, tokens 5 (0) 1 (0)
+        => Stop, tokens 5 (0) 3 (2)
+        => Stop, tokens 5 (4) 0 (0)
+    "#]]
+    .assert_eq(&counted);
+}

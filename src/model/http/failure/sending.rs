@@ -32,42 +32,65 @@ pub(in crate::model::http) fn of_sending(endpoint: &Endpoint, error: &reqwest::E
         return of_tls(endpoint, tls);
     }
     let why = clean(endpoint, &describe(error));
-    let lower = why.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    let io_is = |kinds: &[io::ErrorKind]| {
-        causes(error)
-            .filter_map(|cause| cause.downcast_ref::<io::Error>())
-            .any(|io| kinds.contains(&io.kind()))
-    };
+    let kinds = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
     let proxy = endpoint.route.proxy_for(&endpoint.base_url);
     let asked = proxy.as_deref().unwrap_or(&server);
-    let (setting, proxy_named) = match &proxy {
-        Some(_) => ("proxy", " through the proxy"),
-        None => (endpoint.setting, ""),
+    let (what, setting, through) = match &proxy {
+        Some(_) => ("proxy", "proxy", " through the proxy"),
+        None => ("server", endpoint.setting, ""),
     };
-    let (kind, message) = if says(&NO_RESOLVER) {
-        (
+    let (kind, message) = match Obstacle::of(&why, kinds) {
+        Some(Obstacle::NoResolver) => (
             ErrorKind::Offline,
             format!(
                 "no name can be looked up now ({why}), so {asked} cannot be reached: is this machine online?"
             ),
-        )
-    } else if io_is(&[io::ErrorKind::NetworkUnreachable, io::ErrorKind::NetworkDown]) {
-        (ErrorKind::Offline, format!("no way leads to {asked} ({why}): is this machine online?"))
-    } else if says(&NO_SUCH_NAME) {
-        (ErrorKind::Network, format!("{asked} has a name that does not exist ({why}): is {setting} right?"))
-    } else if io_is(&[io::ErrorKind::ConnectionRefused]) {
-        let what = if proxy.is_some() { "proxy" } else { "server" };
-        (
+        ),
+        Some(Obstacle::NoWay) => {
+            (ErrorKind::Offline, format!("no way leads to {asked} ({why}): is this machine online?"))
+        }
+        Some(Obstacle::NoSuchName) => {
+            (ErrorKind::Network, format!("the name of {asked} does not exist ({why}): is {setting} right?"))
+        }
+        Some(Obstacle::Refused) => (
             ErrorKind::Network,
             format!("nothing answers at {asked}: is the {what} running there, and is {setting} right?"),
-        )
-    } else if error.is_connect() {
-        (ErrorKind::Network, format!("no connection to {server}{proxy_named}: {why}"))
-    } else {
-        (ErrorKind::Network, format!("{server} broke the connection before it answered: {why}"))
+        ),
+        None if error.is_connect() => {
+            (ErrorKind::Network, format!("no connection to {server}{through}: {why}"))
+        }
+        None => (ErrorKind::Network, format!("{server} broke the connection before it answered: {why}")),
     };
     ModelError::new(kind, message)
+}
+
+/// Why there is no connection at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obstacle {
+    NoResolver,
+    NoWay,
+    NoSuchName,
+    Refused,
+}
+
+impl Obstacle {
+    /// Resolvers give no code that Rust passes on: only their words tell a name that is not there from a resolver that is
+    /// not.
+    fn of(why: &str, kinds: impl IntoIterator<Item = io::ErrorKind>) -> Option<Self> {
+        let why = why.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+        if says(&NO_RESOLVER) {
+            return Some(Self::NoResolver);
+        }
+        if says(&NO_SUCH_NAME) {
+            return Some(Self::NoSuchName);
+        }
+        kinds.into_iter().find_map(|kind| match kind {
+            io::ErrorKind::NetworkUnreachable | io::ErrorKind::NetworkDown => Some(Self::NoWay),
+            io::ErrorKind::ConnectionRefused => Some(Self::Refused),
+            _ => None,
+        })
+    }
 }
 
 /// No secure connection: what stands in the way, and the setting that mends it.
@@ -148,12 +171,12 @@ pub(in crate::model::http) fn describe(error: &reqwest::Error) -> String {
     causes(error).last().map_or_else(|| "no reason given".to_owned(), ToString::to_string)
 }
 
-/// A cause of that type, also where an I/O error wraps it.
+/// A cause of that type, also where I/O errors wrap it: those hide what they hold from the chain of causes.
 fn find<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
-    causes(error).find_map(|cause| {
-        let wrapped = || cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref::<E>();
-        cause.downcast_ref::<E>().or_else(wrapped)
-    })
+    fn inside<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+        error.downcast_ref::<E>().or_else(|| inside(error.downcast_ref::<io::Error>()?.get_ref()?))
+    }
+    causes(error).find_map(inside)
 }
 
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
@@ -163,4 +186,35 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
         next = cause.source();
         Some(cause)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn being_offline_is_told_apart_from_a_name_that_does_not_exist() {
+        for (why, kind, obstacle) in [
+            (
+                "failed to lookup address information: Temporary failure in name resolution",
+                io::ErrorKind::Other,
+                Some(Obstacle::NoResolver),
+            ),
+            (
+                "failed to lookup address information: Name or service not known",
+                io::ErrorKind::Other,
+                Some(Obstacle::NoSuchName),
+            ),
+            (
+                "failed to lookup address information: nodename nor servname provided, or not known",
+                io::ErrorKind::Other,
+                Some(Obstacle::NoSuchName),
+            ),
+            ("Network is unreachable", io::ErrorKind::NetworkUnreachable, Some(Obstacle::NoWay)),
+            ("Connection refused", io::ErrorKind::ConnectionRefused, Some(Obstacle::Refused)),
+            ("connection reset by peer", io::ErrorKind::ConnectionReset, None),
+        ] {
+            assert_eq!(Obstacle::of(why, [kind]), obstacle, "{why}");
+        }
+    }
 }

@@ -99,7 +99,7 @@ const BAD_KEY: [&str; 3] = ["api key not valid", "invalid api key", "incorrect a
 
 /// Phrases that say that the history is broken, not what was asked: calls without outputs and the reverse, reasoning
 /// without what it led to, roles in an order that the server does not take, seals that it cannot open.
-const BROKEN_HISTORY: [&str; 25] = [
+const BROKEN_HISTORY: [&str; 27] = [
     // OpenAI Responses.
     "no tool output found for function call",
     "no tool call found for function call output",
@@ -107,6 +107,7 @@ const BROKEN_HISTORY: [&str; 25] = [
     "without its required preceding item",
     "items are not persisted when",
     "duplicate item found with id",
+    "duplicate function call output",
     "the encrypted content",
     // Chat Completions, and what litellm and vLLM pass on of it.
     "must be followed by tool messages",
@@ -121,6 +122,7 @@ const BROKEN_HISTORY: [&str; 25] = [
     // Anthropic Messages.
     "`tool_use` ids were found without",
     "`tool_use` ids must be unique",
+    "must have a single result",
     "unexpected `tool_use_id` found in `tool_result`",
     "must have a corresponding `tool_use` block",
     "text content blocks must be non-empty",

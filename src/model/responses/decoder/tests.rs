@@ -490,7 +490,7 @@ fn a_reply_that_the_server_keeps_leaves_a_mark() {
     let cut = told(r#"{"type":"response.incomplete","response":{"id":"resp_1","output":[]}}"#);
     expect![[r#"
         agent +raw: hello
-        opaque: {"type":"askls.stored_response","id":"resp_1","items":1}
+        opaque: {"type":"askls.stored_response","id":"resp_1","items":1,"bytes":5}
         => Stop
         agent Partial: hello
         => Length"#]]

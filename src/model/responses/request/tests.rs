@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use super::*;
+use super::{super::stored::Measure, *};
 use crate::model::{options::Effort, story::endpoint};
 
 fn request(items: &[Item]) -> Request<'_> {
@@ -289,15 +289,18 @@ fn what_the_server_has_stored_is_not_sent_again() {
         let kinds = body["input"].as_array().expect("a list").iter().map(|item| item["type"].to_string());
         format!("{} {}", body["previous_response_id"], kinds.collect::<Vec<_>>().join(" "))
     };
-    let mark = stored::mark("resp_1", 2).expect("a mark");
-    let thread = [user("hi"), own, mark.clone(), output()];
+    let mark_of = |items: &[Item]| stored::mark("resp_1", Measure::of(items)).expect("a mark");
+    let mark = mark_of(&[user("hi"), own.clone()]);
+    let thread = [user("hi"), own.clone(), mark.clone(), output()];
     let whole = r#"null "message" "function_call" "function_call_output""#;
     assert_eq!(told(&thread, &[Wish::StoredReplies]), r#""resp_1" "function_call_output""#);
     // The server no longer has it.
     assert_eq!(told(&thread, &[]), whole);
-    // The history was shortened since.
-    let shortened = [user("hi"), user("more"), call(raw(Wire::Responses, OWN_CALL)), mark.clone(), output()];
-    assert!(told(&shortened, &[Wish::StoredReplies]).starts_with("null"));
+    // The history was mended, or shortened, since.
+    for changed in [user("hi, you"), user("")] {
+        let thread = [changed, own.clone(), mark.clone(), output()];
+        assert_eq!(told(&thread, &[Wish::StoredReplies]), whole);
+    }
     // The call goes by another id in this thread than on the server.
     assert_eq!(told(&[user("hi"), call(None), mark, output()], &[Wish::StoredReplies]), whole);
 }

@@ -1,0 +1,161 @@
+//! Edits that are applied while the turn goes on: the face applies them after the calls of a step, and the outputs of
+//! the calls tell the model what became of them.
+
+use std::{collections::BTreeSet, panic::AssertUnwindSafe};
+
+use futures::{FutureExt, future::BoxFuture};
+
+use crate::{protocol::ToolOutput, tools, workspace::FilePath};
+
+use super::{TurnContext, calls::Answered};
+
+const APPLIED: &str = "Applied in the user's editor; commands see it once the user has saved it.";
+
+const AS_BEFORE: &str = "The file is as it was before this step.";
+
+/// Applies staged edits.
+pub trait EditApplier: Send + Sync {
+    /// Applies what the turn has staged for these paths, with what is tied to it, in one step; gives one outcome for
+    /// each file concerned. What was applied or was not is staged no longer, what is only proposed still is.
+    ///
+    /// Dropping the future leaves staged what has not come about by then.
+    fn apply(&self, paths: BTreeSet<FilePath>) -> BoxFuture<'_, Vec<EditOutcome>>;
+}
+
+/// What became of the staged edit of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditOutcome {
+    /// Where the file ends up.
+    pub path: FilePath,
+    pub fate: EditFate,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EditFate {
+    Applied,
+    /// It waits for the user, with the reason.
+    Proposed(String),
+    /// It is void, with the reason.
+    NotApplied(String),
+}
+
+/// A call that has staged edits, and whose output waits for what becomes of them.
+pub(super) struct Held {
+    pub(super) answered: Answered,
+    /// The files whose edits it made or changed.
+    pub(super) paths: Vec<FilePath>,
+}
+
+/// Has the edits of a step applied and writes into the outputs what became of them. A cancelled turn applies nothing
+/// more: its edits stay staged, as the outputs say.
+pub(super) async fn settle(held: &mut [Held], context: &TurnContext) {
+    let Some(applier) = &context.applier else { return };
+    if held.is_empty() || context.cancel.is_cancelled() {
+        return;
+    }
+    let paths: BTreeSet<_> = held.iter().flat_map(|call| call.paths.iter().cloned()).collect();
+    let applying = AssertUnwindSafe(applier.apply(paths)).catch_unwind();
+    let Some(applied) = context.cancel.run_until_cancelled(applying).await else { return };
+    let Ok(outcomes) = applied else {
+        let fate = EditFate::Proposed("applying it failed by a fault inside askls".to_owned());
+        held.iter_mut().for_each(|call| tell(&mut call.answered.output, &[&fate]));
+        return;
+    };
+    for call in held {
+        let mut fates: Vec<_> = outcomes
+            .iter()
+            .filter(|outcome| call.paths.contains(&outcome.path))
+            .map(|outcome| &outcome.fate)
+            .collect();
+        if fates.is_empty() {
+            // A later call of the step has moved the file on: what became of the step is all that is known.
+            fates = outcomes.iter().map(|outcome| &outcome.fate).collect();
+        }
+        tell(&mut call.answered.output, &fates);
+    }
+}
+
+/// Puts the worst of the fates in the place of the line that says that the edit is staged.
+fn tell(output: &mut ToolOutput, fates: &[&EditFate]) {
+    let void = reasons(fates, |fate| match fate {
+        EditFate::NotApplied(reason) => Some(reason),
+        _ => None,
+    });
+    if let Some(reasons) = void {
+        output.text = format!("not applied: {reasons}\n{AS_BEFORE}");
+        output.is_error = true;
+        return;
+    }
+    let waiting = reasons(fates, |fate| match fate {
+        EditFate::Proposed(reason) => Some(reason),
+        _ => None,
+    });
+    if let Some(reasons) = waiting {
+        output.text.push_str(&format!("\nIt was not applied at once: {reasons}."));
+        return;
+    }
+    let report = output.text.strip_suffix(tools::STAGED).unwrap_or(&output.text).trim_end();
+    output.text = format!("{report}\n{APPLIED}");
+}
+
+/// The different reasons in one text; `None` when there is none.
+fn reasons<'a>(
+    fates: &[&'a EditFate],
+    reason: impl Fn(&'a EditFate) -> Option<&'a String>,
+) -> Option<String> {
+    let mut reasons: Vec<&str> = Vec::new();
+    for reason in fates.iter().filter_map(|fate| reason(fate)) {
+        if !reasons.contains(&reason.as_str()) {
+            reasons.push(reason);
+        }
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    fn check(fates: &[EditFate], expected: Expect) {
+        let mut output = ToolOutput {
+            call_id: "1".to_owned(),
+            text: format!("edited a.txt\n{}", tools::STAGED),
+            is_error: false,
+        };
+        tell(&mut output, &fates.iter().collect::<Vec<_>>());
+        expected.assert_eq(&format!("{}{}", if output.is_error { "error: " } else { "" }, output.text));
+    }
+
+    #[test]
+    fn an_applied_edit_is_not_said_to_be_staged() {
+        check(
+            &[EditFate::Applied],
+            expect![[r#"
+                edited a.txt
+                Applied in the user's editor; commands see it once the user has saved it."#]],
+        );
+    }
+
+    #[test]
+    fn the_worst_of_several_fates_is_told_and_each_reason_once() {
+        let locked = || EditFate::NotApplied("locked".to_owned());
+        check(
+            &[EditFate::Applied, locked(), EditFate::Proposed("moved".to_owned()), locked()],
+            expect![[r#"
+                error: not applied: locked
+                The file is as it was before this step."#]],
+        );
+    }
+
+    #[test]
+    fn what_waits_for_the_user_is_no_error() {
+        check(
+            &[EditFate::Proposed("this editor takes no edits".to_owned())],
+            expect![[r#"
+                edited a.txt
+                Staged as a proposal: nothing is on disk yet, and the user decides whether to apply it.
+                It was not applied at once: this editor takes no edits."#]],
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! `edits = immediate`: the edits of each step are applied through the editor before the next one.
+//!
+//! What the editor refuses is void, since the model hears it and can do it anew. What the editor cannot do, and what is
+//! too long to be asked about, stays staged and is proposed when the turn ends.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures::{FutureExt, future::BoxFuture};
+
+use super::{
+    EditsEnd, EditsWord,
+    apply::{PutBack, Sees, TAKES_NO_EDITS},
+    names::named,
+};
+use crate::{
+    agent::{EditApplier, EditFate, EditOutcome},
+    lsp::{
+        approver::{EditorApprover, is_shown_whole, on_one_line},
+        session::Session,
+    },
+    protocol::ThreadId,
+    workspace::{EditProposal, FileEdit, FilePath, TurnFiles, Workspace},
+};
+
+/// What became of the edits that the steps of a turn have made; for each file the last of them counts.
+#[derive(Debug, Default)]
+pub(in crate::lsp) struct StepEdits(Mutex<BTreeMap<FilePath, End>>);
+
+#[derive(Clone, Debug)]
+enum End {
+    Applied,
+    Void(EditsWord, String),
+    /// The editor had it when the turn was cancelled: it is on offer until it is there.
+    InHand,
+}
+
+impl StepEdits {
+    fn note(&self, path: &FilePath, end: End) {
+        self.ends().insert(path.clone(), end);
+    }
+
+    /// What the editor has not yet answered for.
+    pub(super) fn in_hand(&self) -> BTreeSet<FilePath> {
+        let ends = self.ends();
+        ends.iter().filter(|(_, end)| matches!(end, End::InHand)).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// For a turn that leaves nothing staged: applied when all was, else the files that were not, and why.
+    pub(super) fn end(&self, workspace: &Workspace) -> EditsEnd {
+        let ends = self.ends();
+        if ends.is_empty() {
+            return EditsEnd::none();
+        }
+        let uris = |is_meant: fn(&End) -> bool| {
+            ends.iter().filter(|(_, end)| is_meant(end)).map(|(path, _)| workspace.uri(path)).collect()
+        };
+        let left = ends.values().filter_map(|end| match end {
+            End::Void(word, reason) => Some((*word, reason.as_str())),
+            End::InHand => Some((EditsWord::Proposed, "the turn was cancelled while the editor applied it")),
+            End::Applied => None,
+        });
+        let (words, mut reasons): (Vec<_>, Vec<_>) = left.unzip();
+        reasons.dedup();
+        match words.first() {
+            None => {
+                EditsEnd { word: EditsWord::Applied, files: uris(|_| true), reason: None, question: None }
+            }
+            Some(&word) => EditsEnd {
+                word,
+                files: uris(|end| !matches!(end, End::Applied)),
+                reason: Some(format!("not applied: {}", reasons.join("; "))),
+                question: None,
+            },
+        }
+    }
+
+    /// Whole at any moment, so a panic elsewhere does not spoil it.
+    fn ends(&self) -> MutexGuard<'_, BTreeMap<FilePath, End>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Applies the edits of the steps of one turn.
+pub(in crate::lsp) struct StepApplier {
+    pub(in crate::lsp) session: Arc<Session>,
+    pub(in crate::lsp) thread_id: ThreadId,
+    pub(in crate::lsp) files: Arc<TurnFiles>,
+    pub(in crate::lsp) approver: Arc<EditorApprover>,
+    pub(in crate::lsp) steps: Arc<StepEdits>,
+}
+
+impl EditApplier for StepApplier {
+    fn apply(&self, paths: BTreeSet<FilePath>) -> BoxFuture<'_, Vec<EditOutcome>> {
+        self.apply_step(paths).boxed()
+    }
+}
+
+impl StepApplier {
+    async fn apply_step(&self, paths: BTreeSet<FilePath>) -> Vec<EditOutcome> {
+        let staged = self.files.proposal();
+        let meant: BTreeSet<_> = paths.iter().flat_map(|path| staged.together_with(path)).collect();
+        let (meant, _) = split(staged, &meant);
+        if !self.session.client().apply_edit {
+            return self.stay(meant.files, TAKES_NO_EDITS);
+        }
+        let (asked_about, plain) = run_unasked(meant);
+        let mut outcomes = Vec::new();
+        let mut wanted = plain.files;
+        if !asked_about.is_empty() {
+            match self.ask_about(&asked_about).await {
+                Asked::Allowed => wanted.extend(asked_about.files),
+                Asked::Denied(reason) => {
+                    outcomes.extend(self.discard(asked_about.files, EditsWord::Refused, &reason).await);
+                }
+                Asked::TooLong => {
+                    let reason = "an editor or a shell runs the file by itself, and the change is too long for a \
+                                  question";
+                    outcomes.extend(self.stay(asked_about.files, reason));
+                }
+            }
+        }
+        if !wanted.is_empty() {
+            wanted.sort_by(|one, other| one.path.cmp(&other.path));
+            outcomes.extend(self.apply_through_editor(&EditProposal { files: wanted }).await);
+        }
+        outcomes
+    }
+
+    async fn ask_about(&self, edits: &EditProposal) -> Asked {
+        let mut preview = format!("{} (run by an editor or a shell by itself)", named(&edits.files));
+        for file in &edits.files {
+            preview.push('\n');
+            let diff = file.diff();
+            let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));
+            let lines: Vec<_> = lines.filter(|line| line.starts_with(['+', '-'])).collect();
+            preview.push_str(&lines.join("\n"));
+        }
+        let line = on_one_line(&preview);
+        if !is_shown_whole(&line) {
+            return Asked::TooLong;
+        }
+        match self.approver.ask_to_apply(&line).await {
+            Ok(()) => Asked::Allowed,
+            Err(reason) => Asked::Denied(reason),
+        }
+    }
+
+    async fn apply_through_editor(&self, proposal: &EditProposal) -> Vec<EditOutcome> {
+        let put_back = PutBack::new(&self.session, &self.thread_id, proposal);
+        let mut in_hand = InHand { applier: self, edits: &proposal.files };
+        let applied = self.session.apply(proposal).await;
+        in_hand.edits = &[];
+        // What is left is staged or void: the turn's end offers it or not.
+        put_back.end(Vec::new());
+        let word = if applied.word == EditsWord::Applied { EditsWord::Refused } else { applied.word };
+        let mut done = applied.done;
+        let mut outcomes = Vec::new();
+        for left in applied.left {
+            // An editor may fail halfway.
+            if self.session.sees(&left.file) == Sees::After {
+                done.push(left.file);
+            } else if left.is_impossible {
+                outcomes.extend(self.stay(vec![left.file], &left.reason));
+            } else {
+                outcomes.extend(self.discard(vec![left.file], word, &left.reason).await);
+            }
+        }
+        let is_done = |old: &FileEdit| done.iter().any(|file| file.path == old.path);
+        self.session.forget_edits(&self.thread_id, is_done);
+        for file in &done {
+            self.steps.note(&file.path, End::Applied);
+            outcomes.push(EditOutcome { path: file.path.clone(), fate: EditFate::Applied });
+        }
+        self.change_files(move |files| files.applied(&done)).await;
+        outcomes
+    }
+
+    /// The edits stay staged.
+    fn stay(&self, edits: Vec<FileEdit>, reason: &str) -> Vec<EditOutcome> {
+        let outcome =
+            |edit: FileEdit| EditOutcome { path: edit.path, fate: EditFate::Proposed(reason.to_owned()) };
+        edits.into_iter().map(outcome).collect()
+    }
+
+    async fn discard(&self, edits: Vec<FileEdit>, word: EditsWord, reason: &str) -> Vec<EditOutcome> {
+        let mut outcomes = Vec::new();
+        for edit in &edits {
+            self.steps.note(&edit.path, End::Void(word, reason.to_owned()));
+            let fate = EditFate::NotApplied(reason.to_owned());
+            outcomes.push(EditOutcome { path: edit.path.clone(), fate });
+        }
+        self.change_files(move |files| files.discard(&edits)).await;
+        outcomes
+    }
+
+    async fn change_files(&self, change: impl FnOnce(&TurnFiles) + Send + 'static) {
+        let files = Arc::clone(&self.files);
+        if let Err(error) = tokio::task::spawn_blocking(move || change(&files)).await {
+            tracing::error!(%error, "staged edits are not brought in line with the files");
+        }
+    }
+}
+
+/// Edits that the editor may apply though the turn is over: they are on offer, and no longer the turn's.
+struct InHand<'a> {
+    applier: &'a StepApplier,
+    edits: &'a [FileEdit],
+}
+
+impl Drop for InHand<'_> {
+    fn drop(&mut self) {
+        self.applier.files.discard(self.edits);
+        for edit in self.edits {
+            self.applier.steps.note(&edit.path, End::InHand);
+        }
+    }
+}
+
+/// What the user said of edits in files that run by themselves.
+enum Asked {
+    Allowed,
+    Denied(String),
+    TooLong,
+}
+
+/// Edits of files that run by themselves, with what is tied to them, and the others.
+fn run_unasked(edits: EditProposal) -> (EditProposal, EditProposal) {
+    let marked = edits.files.iter().filter(|file| file.is_run_unasked());
+    let meant: BTreeSet<_> = marked.flat_map(|file| edits.together_with(&file.path)).collect();
+    split(edits, &meant)
+}
+
+/// The edits at these places, and the others.
+fn split(edits: EditProposal, paths: &BTreeSet<FilePath>) -> (EditProposal, EditProposal) {
+    let (meant, others) = edits.files.into_iter().partition(|file| paths.contains(&file.path));
+    (EditProposal { files: meant }, EditProposal { files: others })
+}

@@ -1,0 +1,34 @@
+//! What becomes of staged edits while the turn goes on.
+
+use std::sync::Arc;
+
+use super::TurnFiles;
+use crate::workspace::FileEdit;
+
+impl TurnFiles {
+    /// Takes edits out of what is staged that have come about: the buffer or the disk shows them from now on.
+    ///
+    /// What they say counts as seen by the model, which wrote it, unless the editor has made something else of it.
+    pub fn applied(&self, edits: &[FileEdit]) {
+        for edit in edits {
+            let now = self.workspace.read(&edit.path).ok().map(|now| now.text);
+            let mut state = self.state();
+            state.staged.remove(&edit.path);
+            state.seen.remove(edit.origin());
+            if let Some(after) = &edit.after {
+                // An editor may write other line ends.
+                let is_same = |now: &Arc<str>| now.lines().eq(after.lines());
+                let seen = now.filter(is_same).unwrap_or_else(|| after.as_str().into());
+                state.seen.insert(edit.path.clone(), seen);
+            }
+        }
+    }
+
+    /// Takes edits out of what is staged that will not come about: reads see the files as they are.
+    pub fn discard(&self, edits: &[FileEdit]) {
+        let mut state = self.state();
+        for edit in edits {
+            state.staged.remove(&edit.path);
+        }
+    }
+}
