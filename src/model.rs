@@ -3,6 +3,7 @@
 
 pub mod arguments;
 mod call_ids;
+mod call_names;
 pub mod catalog;
 pub mod chat;
 mod client;

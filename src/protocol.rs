@@ -160,6 +160,11 @@ impl Cost {
         // Exact up to nine thousand million dollars.
         self.0 as f64 / 1e6
     }
+
+    /// What was spent after `before`.
+    pub fn since(self, before: Self) -> Self {
+        Self(self.0.saturating_sub(before.0))
+    }
 }
 
 /// As `$0.0123`; small sums with more places than large ones.
@@ -185,6 +190,19 @@ impl Serialize for Cost {
 impl Usage {
     pub fn total(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+impl Usage {
+    /// What was used after `before`.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            cached_tokens: self.cached_tokens.saturating_sub(before.cached_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_sub(before.cache_write_tokens),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_sub(before.reasoning_tokens),
+        }
     }
 }
 
@@ -400,14 +418,17 @@ pub enum Event {
     },
     /// The text and reasoning of this step that came so far are void: the reply broke off and is asked for again.
     Discarded,
-    /// After each step: what the turn has used so far.
+    /// After each step: what the turn has used so far, and what of it this step has.
     Usage {
         step: u32,
         #[serde(flatten)]
         usage: Usage,
-        /// Absent when the model's price is not known.
+        /// Of the turn so far; absent when the model's price is not known.
         #[serde(rename = "cost_usd", skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
+        step_usage: Usage,
+        #[serde(rename = "step_cost_usd", skip_serializing_if = "Option::is_none")]
+        step_cost: Option<Cost>,
     },
     /// A request failed and is sent again after `wait`.
     Retrying {

@@ -681,6 +681,20 @@ async fn status_says_which_model_and_why_and_where_settings_come_from() {
 }
 
 #[tokio::test]
+async fn status_moves_no_terminal_whatever_a_project_sets() {
+    let place = Place::new(&[(
+        ".askls/config.toml",
+        r#"model = "m\u001b[2J\nwarnings: \u202e"
+"\u001b[31mred" = 1
+"#,
+    )]);
+    let ran = place.run(&["status"]).await;
+    assert!(ran.stdout.contains(r"m\u{1b}[2J\nwarnings: \u{202e}"), "{ran:?}");
+    assert!(ran.stdout.contains(r"\u{1b}[31mred"), "{ran:?}");
+    assert!(!ran.stdout.contains(['\u{1b}', '\u{202e}']), "{ran:?}");
+}
+
+#[tokio::test]
 async fn a_server_that_is_set_without_a_model_is_asked_for_one() {
     let model = FakeModel::start(Wire::Chat, []);
     let place = Place::new(&[]).variable("ASKLS_BASE_URL", &model.base_url());
@@ -706,6 +720,17 @@ fn server(reply: &'static str) -> (String, std::thread::JoinHandle<String>) {
 
 const REFUSED: &str = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 const MISSING: &str = "HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+#[tokio::test]
+async fn a_strange_member_of_a_list_of_models_costs_only_itself() {
+    let (address, serving) = server(concat!(
+        "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n\r\n",
+        r#"{"data":[{"id":7},{"id":"small","meta":{"n_ctx":-1}},{"id":"large"}]}"#
+    ));
+    let ran = Place::new(&[]).run(&["status", "--base-url", &format!("{address}/v1")]).await;
+    assert!(ran.assert_code(0).stdout.contains("\nmodel: small (chat at "), "{ran:?}");
+    serving.join().unwrap();
+}
 
 // SPEC A9
 #[tokio::test]

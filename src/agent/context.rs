@@ -41,6 +41,8 @@ const FRAME_BYTES: usize = 60;
 pub(super) struct Fit {
     /// So many of the oldest outputs are sent short.
     short: usize,
+    /// So many of the oldest outputs are sent cut where they are not sent short: a server refused them as they are.
+    cut: usize,
     /// Tokens of the last request as estimated, and as the server counted them.
     counted: Option<(u64, u64)>,
 }
@@ -105,11 +107,18 @@ impl Fit {
         self.shrunk(items, share.max(LEAST_OF_NEWEST))
     }
 
-    /// Shrinks all old outputs, for a server that says that the thread is too long; `false` when that gains nothing.
+    /// Shrinks all old outputs, for a server that says that the thread is too long; where that gains nothing, it cuts the
+    /// newest ones. `false` when that gains nothing either.
     pub(super) fn shrink_all(&mut self, items: &[Item]) -> bool {
         let old = old_outputs(items);
         let gains = outputs(items).take(old).skip(self.short).any(|output| gain(output) > 0);
         self.short = self.short.max(old);
+        if gains {
+            return true;
+        }
+        let mut uncut = outputs(items).skip(self.cut.max(old));
+        let gains = uncut.any(|output| output.text.len() > LEAST_OF_NEWEST);
+        self.cut = outputs(items).count();
         gains
     }
 
@@ -131,7 +140,7 @@ impl Fit {
 
     /// The items with the oldest outputs short, and the newest no longer than `longest`.
     fn shrunk<'a>(&self, items: Cow<'a, [Item]>, longest: usize) -> Cow<'a, [Item]> {
-        if self.short == 0 && longest == usize::MAX {
+        if self.short == 0 && self.cut == 0 && longest == usize::MAX {
             return items;
         }
         let old = old_outputs(&items);
@@ -145,8 +154,15 @@ impl Fit {
                 if let Some(text) = short(output) {
                     output.text = text;
                 }
-            } else if number >= old && output.text.len() > longest {
-                let mut cut = HeadTail::new(MAX_LINES, longest);
+                continue;
+            }
+            let most = match number {
+                _ if number < self.cut => LEAST_OF_NEWEST,
+                _ if number >= old => longest,
+                _ => usize::MAX,
+            };
+            if output.text.len() > most {
+                let mut cut = HeadTail::new(MAX_LINES, most);
                 cut.push(&output.text);
                 output.text = cut.finish();
             }

@@ -63,7 +63,7 @@ impl Agent {
                 }
                 let offered: Vec<_> = self.tools.specs().iter().map(|tool| tool.name.as_str()).collect();
                 let detail = format!(
-                    "first_tool names {}, which this turn does not offer; it offers {}",
+                    "tool_choice names {}, which this turn does not offer; it offers {}",
                     one_line(name, MAX_ITEM_CHARS),
                     if offered.is_empty() { "no tools".to_owned() } else { offered.join(", ") }
                 );
@@ -104,9 +104,10 @@ impl Agent {
         };
         let answer = words(&before, &items);
         let is_refusal = finish == Finish::Refusal || items.iter().any(is_refusal);
+        let refusal = refusal(&items);
         let calls = thread.push_step(items);
         if is_refusal {
-            return Err(Ending::refused(answer));
+            return Err(Ending::refused(refusal.as_deref(), answer));
         }
         match finish {
             Finish::Stop | Finish::Pause | Finish::Refusal if !calls.is_empty() => {
@@ -125,7 +126,7 @@ impl Agent {
     }
 
     /// Asks until the thread is answered: once more in its plain form when the server says that its history is broken,
-    /// and once more with old outputs short when it says that it is too long.
+    /// and when it says that it is too long, once more with old outputs short, and once more with the newest ones cut.
     async fn reply(
         &self,
         thread: &mut Thread,
@@ -134,17 +135,17 @@ impl Agent {
         context: &TurnContext,
         events: &Events<'_>,
     ) -> Reply {
-        let used_before = progress.usage;
+        let before = (progress.usage, progress.cost);
         let mut attempts = Attempts::new(self.retries);
         let mut forms = Forms::default();
         loop {
             let reply = self.send(thread, tool_choice, progress, &mut attempts, context, events).await;
             let Some(trouble) = Trouble::of(&reply) else {
-                progress.tell(used_before, &reply, events);
+                progress.tell(before, &reply, events);
                 return reply;
             };
             let Some(reason) = forms.change(thread, trouble.kind) else {
-                progress.tell(used_before, &reply, events);
+                progress.tell(before, &reply, events);
                 return reply;
             };
             if trouble.was_shown {
@@ -202,9 +203,16 @@ impl Agent {
 
 impl Progress {
     /// Tells what the turn has used, when a step has used something or is whole.
-    fn tell(&self, used_before: Usage, reply: &Reply, events: &Events<'_>) {
-        if matches!(reply, Reply::Whole { .. }) || self.usage != used_before {
-            events.emit(&Event::Usage { step: self.steps, usage: self.usage, cost: self.cost });
+    fn tell(&self, before: (Usage, Option<Cost>), reply: &Reply, events: &Events<'_>) {
+        let (used, paid) = before;
+        if matches!(reply, Reply::Whole { .. }) || self.usage != used {
+            events.emit(&Event::Usage {
+                step: self.steps,
+                usage: self.usage,
+                cost: self.cost,
+                step_usage: self.usage.since(used),
+                step_cost: self.cost.map(|cost| cost.since(paid.unwrap_or_default())),
+            });
         }
     }
 }
@@ -237,7 +245,6 @@ impl Trouble {
 struct Forms {
     /// How much of the thread was sent in its plain form before all of it was.
     plain_before: Option<usize>,
-    is_shrunk: bool,
 }
 
 impl Forms {
@@ -253,10 +260,7 @@ impl Forms {
                 thread.send_plain_until(before);
                 None
             }
-            (ErrorKind::ContextTooLong, _) if !self.is_shrunk && thread.shrink() => {
-                self.is_shrunk = true;
-                Some("the thread is too long")
-            }
+            (ErrorKind::ContextTooLong, _) if thread.shrink() => Some("the thread is too long"),
             _ => None,
         }
     }
@@ -297,8 +301,13 @@ impl Ending {
         Self::new(StopReason::Cancelled, "stopped by the user", answer)
     }
 
-    fn refused(answer: String) -> Self {
-        Self::new(StopReason::Refused, "the model declined to answer", answer)
+    /// `words` are those with which the model declined.
+    fn refused(words: Option<&str>, answer: String) -> Self {
+        let detail = match words {
+            Some(words) => format!("the model declined to answer: {}", one_line(words, MAX_ITEM_CHARS)),
+            None => "the model declined to answer".to_owned(),
+        };
+        Self::new(StopReason::Refused, detail, answer)
     }
 
     fn cut_off(answer: String) -> Self {
@@ -332,6 +341,16 @@ impl Ending {
 
 fn is_refusal(item: &Item) -> bool {
     matches!(item, Item::Agent(message) if message.state == MessageState::Refusal)
+}
+
+/// The words with which the model declined.
+fn refusal(items: &[Item]) -> Option<String> {
+    items.iter().find_map(|item| match item {
+        Item::Agent(message) if is_refusal(item) && !message.text.trim().is_empty() => {
+            Some(message.text.clone())
+        }
+        _ => None,
+    })
 }
 
 /// What the model said, after what it had said before its server paused it.

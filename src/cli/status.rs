@@ -1,6 +1,6 @@
 //! `askls status`: which model would answer and why, and every setting with where it comes from. Never a key.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ use crate::{
         ErrorKind, ModelError,
         select::{self, Chosen},
     },
+    tools::output::visible,
 };
 
 use super::{Exit, StatusArguments, print};
@@ -59,24 +60,29 @@ fn as_text(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> String {
     let mut text = format!("askls {}\n", env!("CARGO_PKG_VERSION"));
     // Writing to a text cannot fail.
     let _ = match chosen {
-        Ok(chosen) => writeln!(text, "model: {}\nwhy: {}", chosen.client.info(), chosen.why),
-        Err(error) => writeln!(text, "no model: {error}"),
+        Ok(chosen) => writeln!(text, "model: {}\nwhy: {}", line(chosen.client.info()), line(&chosen.why)),
+        Err(error) => writeln!(text, "no model: {}", line(error)),
     };
     text.push_str("\nsettings:\n");
     for shown in loaded.settings.shown() {
-        let value = if shown.value.is_empty() { "-" } else { &shown.value };
-        let _ = writeln!(text, "  {:<17} {value}  ({})", shown.name, shown.origin);
+        let value = if shown.value.is_empty() { "-".to_owned() } else { line(&shown.value) };
+        let _ = writeln!(text, "  {:<17} {value}  ({})", shown.name, line(&shown.origin));
     }
     text.push_str("\nsettings files:\n");
     for file in loaded.settings.files() {
         let state = if file.exists { "read" } else { "not there" };
-        let _ = writeln!(text, "  {} ({state})", file.path.display());
+        let _ = writeln!(text, "  {} ({state})", line(file.path.display()));
     }
     if !loaded.warnings.is_empty() {
         text.push_str("\nwarnings:\n");
     }
     for warning in &loaded.warnings {
-        let _ = writeln!(text, "  {warning}");
+        let _ = writeln!(text, "  {}", line(warning));
     }
     text
+}
+
+/// What settings, files and servers say, on one line that moves no terminal: a project may be anybody's.
+fn line(text: impl Display) -> String {
+    visible(&text.to_string()).replace('\n', "\\n")
 }

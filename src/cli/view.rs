@@ -176,9 +176,9 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                     (false, Detail::Names) => {}
                 }
             }
-            Event::Usage { step, usage, cost } => {
+            Event::Usage { step, step_usage, step_cost, .. } => {
                 if self.style.detail == Detail::All {
-                    self.notice(&format!(" [step {step}] {}", tokens(usage, *cost)));
+                    self.notice(&format!(" [step {step}] {}", tokens(step_usage, *step_cost)));
                 }
             }
             Event::Discarded => {
@@ -597,7 +597,7 @@ mod tests {
             reasoning_tokens: 10,
             ..Usage::default()
         };
-        Event::Usage { step: 2, usage, cost }
+        Event::Usage { step: 2, usage: Usage::default(), cost: None, step_usage: usage, step_cost: cost }
     }
 
     #[test]

@@ -532,10 +532,10 @@ fn the_settings_of_a_request_are_checked_by_their_bounds() {
             ! $/config/askls/config.toml:6:1: max_attempts must be a whole number from 1 to 100, not 101
             ! $/config/askls/config.toml:7:1: retry_wait must be a number of seconds from 0.001 to 86400, not 0
             ! $/config/askls/config.toml:8:1: max_retry_wait must be a number of seconds from 0.001 to 86400, not {"float":"no number"}
-            ! $/config/askls/config.toml:10:1: auth_header must be the name of a header, as x-api-key, and not content-type or host, not "content-type"
+            ! $/config/askls/config.toml:10:1: auth_header must be the name of a header, as x-api-key, and not content-type or host
             ! $/config/askls/config.toml:11:1: proxy must be none, or an address that begins with http:// or https://
             ! $/config/askls/config.toml:12:1: ca_file must be the absolute path of a file, or one that begins with ~/, not "relative.pem"
-            ! $/config/askls/config.toml:13:1: price must be a table of dollars for a million tokens, as { input = 1.25, cached = 0.125, output = 10 }, not {"input":1}
+            ! $/config/askls/config.toml:13:1: price must be a table of dollars for a million tokens, such as { input = 1.25, output = 10 }, with cached and cache_write where those cost something else, not {"input":1}
             ! $/config/askls/config.toml:14:1: guided must be one of auto, on, off, not true
             ! $/config/askls/config.toml:15:1: reply_timeout must be a number of seconds from 0.001 to 86400, not 86401
         "#]]);

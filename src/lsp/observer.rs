@@ -397,7 +397,7 @@ mod tests {
                 started("b", "src/lib.rs"),
                 ended("b"),
                 ended("a"),
-                Event::Usage { step: 1, usage, cost: None },
+                Event::Usage { step: 1, usage, cost: None, step_usage: usage, step_cost: None },
                 Event::StepStarted { step: 2, max_steps: 50 },
                 Event::Text { text: "Hel".to_owned() },
                 Event::Discarded,
@@ -465,7 +465,7 @@ mod tests {
     fn what_it_cost_is_said_where_it_is_known() {
         let usage = Usage { input_tokens: 1200, output_tokens: 34, ..Usage::default() };
         check(
-            &[Event::Usage { step: 1, usage, cost: Some(Cost(12_300)) }],
+            &[Event::Usage { step: 1, usage, cost: Some(Cost(12_300)), step_usage: usage, step_cost: None }],
             expect![[r#"
                 waiting for its turn
                 waiting for its turn · 1 s · 1.2k tokens · $0.0123

@@ -1,6 +1,7 @@
 //! The way to a model server: where it is, with what key, how long to wait, and what its refusals mean.
 
 pub mod address;
+mod body;
 mod dates;
 mod deadline;
 mod failure;
@@ -18,21 +19,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{
     RequestBuilder, Response, StatusCode, Url,
     header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, SERVER},
 };
 use secrecy::SecretString;
 use tokio::time::timeout;
-use tokio_util::bytes::Bytes;
 
 use crate::protocol::Wire;
 
-use super::{
-    ModelError, Options, Price,
-    sse::{self, EventStream},
-};
+use super::{ModelError, Options, Price, sse::EventStream};
 use address::shown;
 
 pub(super) use deadline::Deadline;
@@ -45,12 +41,6 @@ pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long a server may be silent, unless the settings say otherwise. A slow reply is no silence: every byte counts.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
-
-/// Bytes that are read of a refusal: its message is near the beginning, and a gateway's error page may be long.
-const MAX_REFUSAL_BYTES: usize = 64 * 1024;
-
-/// Bytes of a reply that comes as one whole body: the longest replies of today's models are below 1 MB.
-const MAX_WHOLE_BYTES: usize = 8 * 1024 * 1024;
 
 /// How soon a request fails that crossed the end of its connection: the server's machine answers it at once.
 const LONGEST_CROSSING: Duration = Duration::from_millis(500);
@@ -236,8 +226,7 @@ pub(super) async fn post(
     endpoint.seen.note(response.headers());
     if !response.status().is_success() {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        // What arrived of a refusal says more than why the rest did not.
-        let (Ok(body) | Err((body, _))) = read(response, MAX_REFUSAL_BYTES, endpoint.idle_timeout).await;
+        let body = body::refusal(response, endpoint.idle_timeout).await;
         return Err(failure::of_status(
             endpoint,
             &address,
@@ -246,7 +235,9 @@ pub(super) async fn post(
             &String::from_utf8_lossy(&body),
         ));
     }
-    if let Some(encoding) = response.headers().get(CONTENT_ENCODING) {
+    let is_plain =
+        |encoding: &&HeaderValue| encoding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
+    if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|encoding| !is_plain(encoding)) {
         // gzip is undone by now, asked for or not, and its header is gone.
         return Err(failure::of_encoding(endpoint, &address, encoding));
     }
@@ -254,23 +245,7 @@ pub(super) async fn post(
     if is_empty || matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT) {
         return Err(failure::of_nothing(endpoint, &address, response.status().as_u16()));
     }
-    match kind(response.headers()) {
-        Kind::Events => Ok(Answer::Stream(sse::events(chunks(response), endpoint.idle_timeout))),
-        Kind::Json => match read(response, MAX_WHOLE_BYTES, endpoint.idle_timeout).await {
-            Ok(body) if body.trim_ascii().is_empty() => Err(failure::of_nothing(endpoint, &address, 200)),
-            Ok(body) => Ok(Answer::Whole(String::from_utf8_lossy(&body).into_owned())),
-            Err((_, error)) => Err(error.into_model_error(endpoint)),
-        },
-        Kind::Page => {
-            let (Ok(body) | Err((body, _))) = read(response, MAX_REFUSAL_BYTES, endpoint.idle_timeout).await;
-            Err(failure::of_page(endpoint, &address, &String::from_utf8_lossy(&body)))
-        }
-        Kind::Media => {
-            let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-            Err(failure::of_media(endpoint, &address, kind.unwrap_or_default()))
-        }
-        Kind::Unknown => unknown(response, endpoint, &address).await,
-    }
+    body::answer(response, endpoint, &address).await
 }
 
 /// Sends a request, and once more when it went out on a kept connection that its server was ending in that moment: some
@@ -288,91 +263,6 @@ async fn send(request: RequestBuilder, may_be_kept: bool) -> reqwest::Result<Res
             again.send().await
         }
         (sent, _) => sent,
-    }
-}
-
-/// What a body is by its head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Events,
-    Json,
-    /// A web page: whatever answered is no model server.
-    Page,
-    /// A picture, a sound, a film: the same.
-    Media,
-    /// Servers that name no type, or plain text, stream all the same.
-    Unknown,
-}
-
-fn kind(headers: &HeaderMap) -> Kind {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kind = kind.to_ascii_lowercase();
-    let kinds = [
-        ("event-stream", Kind::Events),
-        ("json", Kind::Json),
-        ("html", Kind::Page),
-        ("image/", Kind::Media),
-        ("audio/", Kind::Media),
-        ("video/", Kind::Media),
-    ];
-    kinds.into_iter().find_map(|(word, of)| kind.contains(word).then_some(of)).unwrap_or(Kind::Unknown)
-}
-
-/// Takes a body that does not say what it is for what it begins as: a page, one JSON object, or else events.
-async fn unknown(response: Response, endpoint: &Endpoint, address: &str) -> Result<Answer, ModelError> {
-    let mut rest = Box::pin(chunks(response));
-    let first = match timeout(endpoint.idle_timeout, rest.next()).await {
-        Ok(first) => first,
-        Err(_) => return Err(sse::Fault::Silent.into_model_error(endpoint)),
-    };
-    let beginning = match &first {
-        Some(Ok(bytes)) => bytes.trim_ascii_start(),
-        Some(Err(_)) => b"",
-        None => return Err(failure::of_nothing(endpoint, address, 200)),
-    };
-    if beginning.starts_with(b"<") {
-        return Err(failure::of_page(endpoint, address, &String::from_utf8_lossy(beginning)));
-    }
-    let is_object = beginning.starts_with(b"{");
-    let body = stream::iter(first).chain(rest);
-    if !is_object {
-        return Ok(Answer::Stream(sse::events(body, endpoint.idle_timeout)));
-    }
-    match collect(body, MAX_WHOLE_BYTES, endpoint.idle_timeout).await {
-        Ok(body) => Ok(Answer::Whole(String::from_utf8_lossy(&body).into_owned())),
-        Err((_, error)) => Err(error.into_model_error(endpoint)),
-    }
-}
-
-fn chunks(response: Response) -> impl stream::Stream<Item = Result<Bytes, String>> + Send + 'static {
-    response.bytes_stream().map_err(|error| failure::describe(&error))
-}
-
-/// Reads a body to its end.
-///
-/// # Errors
-/// What was read so far, and why there is no more.
-async fn read(response: Response, most: usize, idle: Duration) -> Result<Vec<u8>, (Vec<u8>, sse::Fault)> {
-    collect(chunks(response), most, idle).await
-}
-
-async fn collect(
-    chunks: impl stream::Stream<Item = Result<Bytes, String>>,
-    most: usize,
-    idle: Duration,
-) -> Result<Vec<u8>, (Vec<u8>, sse::Fault)> {
-    let mut chunks = std::pin::pin!(chunks);
-    let mut body = Vec::new();
-    loop {
-        match timeout(idle, chunks.next()).await {
-            Ok(None) => return Ok(body),
-            Ok(Some(Ok(chunk))) if body.len() + chunk.len() > most => {
-                return Err((body, sse::Fault::TooLarge));
-            }
-            Ok(Some(Ok(chunk))) => body.extend_from_slice(&chunk),
-            Ok(Some(Err(error))) => return Err((body, sse::Fault::Broken(error))),
-            Err(_) => return Err((body, sse::Fault::Silent)),
-        }
     }
 }
 

@@ -32,9 +32,6 @@ use place::{Place, Service};
 /// The name of the model inside askls, as a setting.
 pub const OFFLINE: &str = "offline";
 
-/// The variable whose key goes to the base URL that is set for askls, and to no other.
-const OWN_KEY: &str = "ASKLS_API_KEY";
-
 /// How long a local server may take to tell its models: long for a loopback connection, short for someone who waits.
 const LOCAL_PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -101,13 +98,11 @@ pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
     if let Some(base_url) = &choice.base_url {
         return choice.server("base_url", base_url, "base_url is set").await;
     }
-    if let Some(KeySource::Value { name, .. }) = &choice.key
-        && name == OWN_KEY
-    {
-        return Err(settings_error(
-            "ASKLS_API_KEY is set, but not the server that it is for: set base_url (--base-url, ASKLS_BASE_URL), which \
-             is https://api.openai.com/v1 for OpenAI",
-        ));
+    if let Some(key @ (KeySource::Value { .. } | KeySource::Command(_))) = &choice.key {
+        return Err(settings_error(&format!(
+            "{key} is set, but not the server that it is for: set base_url (--base-url, ASKLS_BASE_URL), which is \
+             https://api.openai.com/v1 for OpenAI"
+        )));
     }
     for service in Service::ALL.into_iter().filter(|service| service.speaks(choice.wire)) {
         let variables = choice.variables(service);
@@ -116,7 +111,7 @@ pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
             return choice.server(setting, base_url, &format!("{setting} is set")).await;
         }
         let reason = match &choice.key {
-            Some(key) => format!("{key} is set, and no base_url"),
+            Some(key) => format!("{key} is set, and base_url is not"),
             None if variables.key.is_some() => format!("{} is set", service.key_variable()),
             None => continue,
         };

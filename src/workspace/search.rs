@@ -11,6 +11,10 @@ use super::{
     walk::{Found, Walked},
 };
 
+/// Bytes that a compiled pattern may take, and what it remembers while it matches: a few characters, as `(a{999}){999}`,
+/// would else take hundreds of megabytes and seconds.
+const MAX_PATTERN_MEMORY: usize = 10 * 1024 * 1024;
+
 /// What to list: everything below `under` (`None`: all roots) that `glob` matches.
 #[derive(Clone, Debug, Default)]
 pub struct ListQuery {
@@ -98,6 +102,8 @@ impl TurnFiles {
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(!query.case_sensitive)
             .crlf(true)
+            .size_limit(MAX_PATTERN_MEMORY)
+            .dfa_size_limit(MAX_PATTERN_MEMORY)
             .build(&query.pattern)
             .map_err(|error| {
                 // It wraps the pattern, so that its own message points beside the place.

@@ -125,6 +125,9 @@ pub(crate) fn configured(given: &Value, base_url: &str) -> Result<Configured, St
             out.environment.push((name.clone(), text.to_owned()));
         }
     }
+    if let Some(is_required) = given["config"]["require_key"].as_bool() {
+        out.require_key(is_required, provider);
+    }
     if !names_a_key {
         out.environment.push(("ASKLS_API_KEY".to_owned(), KEY.to_owned()));
     }
@@ -173,10 +176,30 @@ impl Configured {
                 let level = value.as_str().unwrap_or_default().to_owned();
                 self.environment.push(("ASKLS_LOG".to_owned(), level));
             }
+            // Said with `api_key_env`, once the environment is known.
+            "require_key" => {}
             // Only names the file that askls protects anyway.
             "product_config_paths" => {}
             _ if same_name.contains(&name) => self.set(name, value.clone()),
             _ => self.approximate.push(format!("{name} has no counterpart")),
+        }
+    }
+
+    /// A server that needs a key is one whose variable is named: askls asks nothing without it.
+    fn require_key(&mut self, is_required: bool, provider: &str) {
+        let named = self.settings.get("api_key_env").and_then(Value::as_str);
+        let is_set = |name: &str| {
+            self.environment.iter().any(|(known, value)| known == name && !value.trim().is_empty())
+        };
+        match named {
+            Some(name) if !is_required && !is_set(name) => {
+                self.settings.remove("api_key_env");
+            }
+            None if is_required && !is_set("ASKLS_API_KEY") => {
+                let usual = if provider == "anthropic" { "ANTHROPIC_API_KEY" } else { "OPENAI_API_KEY" };
+                self.set("api_key_env", json!(usual));
+            }
+            _ => {}
         }
     }
 

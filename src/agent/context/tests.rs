@@ -84,6 +84,22 @@ fn the_newest_outputs_are_cut_only_when_nothing_else_helps() {
     check(&[2000, 6000], 10, &[SHORT, 936]);
 }
 
+// SPEC H11
+#[test]
+fn what_a_server_calls_too_long_is_cut_further_until_nothing_is_left_to_cut() {
+    let mut fit = Fit::default();
+    let items = thread(&[2000, 6000]);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        let gains = fit.shrink_all(&items);
+        told.push((gains, lengths(&fit.fitted(items.as_slice().into(), 0, None))));
+    }
+    assert_eq!(told, [(true, vec![SHORT, 6000]), (true, vec![SHORT, 936]), (false, vec![SHORT, 936])]);
+    // The output that was cut is an old one now, and stays as it is.
+    let items = thread(&[2000, 6000, 3000]);
+    assert_eq!(lengths(&fit.fitted(items.as_slice().into(), 0, None)), [SHORT, 936, 3000]);
+}
+
 // SPEC H15
 #[test]
 fn what_shrank_stays_so_and_many_requests_follow_before_more_does() {

@@ -57,7 +57,7 @@ async fn a_refusal_is_not_an_answer() {
         expect![[r#"
             user: 2+2?
             agent (refusal): no
-            => refused: the model declined to answer
+            => refused: the model declined to answer: no
         "#]],
     )
     .await;

@@ -270,6 +270,21 @@ async fn a_thread_that_is_too_long_for_its_server_is_sent_once_more_with_old_out
 
 // SPEC H11
 #[tokio::test(start_paused = true)]
+async fn the_first_output_that_is_too_long_for_its_server_is_cut() {
+    let long = reply([call("1", "recite", r#"{"a":1,"b":3000}"#)]);
+    let script = vec![long, refused(ErrorKind::ContextTooLong), reply([text("read")])];
+    let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+    assert_eq!(bench.ask("recite").await.answer, "read");
+    let requests = bench.model.requests.lock().unwrap();
+    let sent = requests.iter().map(|request| match request.items.last() {
+        Some(Item::Output(output)) => output.text.len() <= 1000,
+        _ => false,
+    });
+    assert_eq!(sent.collect::<Vec<_>>(), [false, false, true]);
+}
+
+// SPEC H11
+#[tokio::test(start_paused = true)]
 async fn a_thread_that_cannot_be_made_shorter_is_too_long() {
     check(
         vec![refused(ErrorKind::ContextTooLong)],

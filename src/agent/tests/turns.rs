@@ -166,7 +166,7 @@ async fn a_forced_call_of_a_tool_that_is_not_there_is_named() {
     bench.agent.first_tool = FirstTool::Named("mul".to_owned());
     let result = bench.ask("2*2?").await;
     expect![[r#"
-        => provider_error: first_tool names mul, which this turn does not offer; it offers add, execute, look, recite, say_nothing
+        => provider_error: tool_choice names mul, which this turn does not offer; it offers add, execute, look, recite, say_nothing
     "#]].assert_eq(&ending(&result));
 }
 

@@ -8,6 +8,9 @@ use super::Values;
 /// Longest value that a warning repeats, in characters.
 const LONGEST_SHOWN: usize = 60;
 
+/// Bytes of the longest text that is shown though it does not fit; a longer one may be a key in the wrong place.
+const LONGEST_WORD: usize = 15;
+
 /// Members of a query that are no secrets.
 const PUBLIC_QUERY: [&str; 2] = ["api-version", "version"];
 
@@ -84,12 +87,15 @@ pub const KEYS: &[Key] = &[
             ProjectRule::Trusted,
         )
     },
-    Key::new(
-        "auth_header",
-        "the name of a header, as x-api-key, and not content-type or host",
-        "authorization, or that of the wire or of Azure",
-        ProjectRule::Trusted,
-    ),
+    Key {
+        sight: Sight::Variable,
+        ..Key::new(
+            "auth_header",
+            "the name of a header, as x-api-key, and not content-type or host",
+            "authorization, or that of the wire or of Azure",
+            ProjectRule::Trusted,
+        )
+    },
     Key::table(
         "headers",
         "a table of names and texts of one line, as { \"X-Team\" = \"a\" }, without content-type and host",
@@ -138,7 +144,7 @@ pub const KEYS: &[Key] = &[
     Key::of_models("guided", "one of auto, on, off", "auto", ProjectRule::Free),
     Key::of_models(
         "price",
-        "a table of dollars for a million tokens, as { input = 1.25, cached = 0.125, output = 10 }",
+        "a table of dollars for a million tokens, such as { input = 1.25, output = 10 }, with cached and cache_write where those cost something else",
         "",
         ProjectRule::Trusted,
     ),
@@ -238,6 +244,10 @@ impl Key {
     pub(in crate::config) fn check(&self, value: &Value) -> Result<Values, String> {
         let object: Map<_, _> = [(self.name.to_owned(), value.clone())].into_iter().collect();
         serde_json::from_value(Value::Object(object)).map_err(|_| match self.sight {
+            // Nothing that is asked for is as long as a key.
+            Sight::Whole if value.as_str().is_some_and(|text| text.len() > LONGEST_WORD) => {
+                format!("{} must be {}", self.name, self.expects)
+            }
             Sight::Whole => {
                 let shown: String = value.to_string().chars().take(LONGEST_SHOWN).collect();
                 format!("{} must be {}, not {shown}", self.name, self.expects)

@@ -14,6 +14,7 @@ const MAX_CALLS: usize = 1024;
 #[derive(Default)]
 pub(super) struct Calls {
     pieces: Vec<Pieces>,
+    are_too_many: bool,
 }
 
 /// One call as far as it came.
@@ -48,6 +49,11 @@ impl Calls {
     /// Whether there is nothing that may be a call.
     pub(super) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// Whether there were more than any reply has. The calls are not all there then, and none may run.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.are_too_many
     }
 
     /// Takes `tool_calls` of one delta.
@@ -120,7 +126,10 @@ impl Calls {
         });
         let position = match known {
             Some(known) => known,
-            None if self.pieces.len() >= MAX_CALLS => return None,
+            None if self.pieces.len() >= MAX_CALLS => {
+                self.are_too_many = true;
+                return None;
+            }
             None => {
                 self.pieces.push(Pieces { index, ..Pieces::default() });
                 self.pieces.len() - 1

@@ -88,7 +88,7 @@ impl ChatDecoder {
     }
 
     /// # Errors
-    /// The error that the chunk holds.
+    /// The error that the chunk holds, or that it has more calls than any reply.
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let choices = chunk.get("choices").and_then(Value::as_array);
         // Without choices, an error may lie flat in the chunk.
@@ -127,6 +127,9 @@ impl ChatDecoder {
                 (None, Some(message)) => self.message(message, out),
                 (None, None) => {}
             }
+        }
+        if self.calls.are_too_many() {
+            return Err(sse::malformed(&self.endpoint, "more calls than any reply has"));
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::{
     model::{
         ErrorKind, ModelError, Request, ToolChoice, ToolSpec, arguments,
         call_ids::SentIds,
+        call_names,
         client::{Wish, Wishes},
         http::Endpoint,
         options::{Effort, NullContent},
@@ -246,7 +247,7 @@ fn call_json(call: &ToolCall, id: &str) -> Value {
         *function = Value::Object(Map::new());
     }
     if let Value::Object(function) = function {
-        function.insert("name".to_owned(), call.name.as_str().into());
+        function.insert("name".to_owned(), call_names::sendable(&call.name).into());
         function.insert("arguments".to_owned(), arguments::for_history(&call.arguments).into());
     }
     Value::Object(json)

@@ -4,7 +4,7 @@ mod list;
 mod sending;
 mod server_error;
 
-use std::{borrow::Cow, time::SystemTime};
+use std::{borrow::Cow, collections::BTreeSet, time::SystemTime};
 
 use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
 use secrecy::ExposeSecret;
@@ -24,6 +24,13 @@ const MAX_WORDS: usize = 600;
 
 /// A key shorter than this is a placeholder such as `x` or `none`, and would make holes in every message.
 const SHORTEST_KEY: usize = 6;
+
+/// Bytes of a secret that must not stand together in a message: servers repeat keys cut short, without the word in front
+/// of them, or in capitals. Shorter pieces, as the last four letters, tell which key was meant and open nothing.
+const TELLING_BYTES: usize = 12;
+
+/// Characters of a server's words that are looked at, far more than are shown: a whole event may be one line.
+const MAX_LOOKED_AT: usize = 16 * 1024;
 
 /// A refusal with a status.
 pub(super) fn of_status(
@@ -281,8 +288,12 @@ fn secrets(endpoint: &Endpoint) -> Vec<(String, &'static str)> {
 
 /// A server's words, fit to be shown: on one line, bounded, without the key and what else is secret.
 pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
-    let mut words =
-        words.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let end = words.char_indices().nth(MAX_LOOKED_AT).map_or(words.len(), |(end, _)| end);
+    let mut words = words
+        .get(..end)
+        .unwrap_or_default()
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty());
     let mut line = words.next().unwrap_or_default().to_owned();
     for word in words {
         line.push(' ');
@@ -290,7 +301,7 @@ pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
     }
     for (secret, shown) in secrets(endpoint) {
         for spelling in route::spellings(&secret) {
-            line = line.replace(&spelling, shown);
+            line = hide(&line, &spelling, shown);
         }
     }
     match line.char_indices().nth(MAX_WORDS) {
@@ -301,6 +312,31 @@ pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
         None => line.truncate(line.trim_end_matches(['.', ' ']).len()),
     }
     line
+}
+
+/// The line with `shown` in place of the secret and of telling pieces of its words, in capitals or not.
+fn hide(line: &str, secret: &str, shown: &str) -> String {
+    let line = line.replace(secret, shown);
+    let (seen, secret) = (line.to_ascii_lowercase(), secret.to_ascii_lowercase());
+    let pieces: BTreeSet<&[u8]> =
+        secret.split_whitespace().flat_map(|word| word.as_bytes().windows(TELLING_BYTES)).collect();
+    let mut hidden = String::with_capacity(line.len());
+    let mut hidden_until = 0;
+    let mut was_hidden = false;
+    for (at, character) in line.char_indices() {
+        let ahead = seen.as_bytes().get(at..at + TELLING_BYTES);
+        if ahead.is_some_and(|ahead| pieces.contains(ahead)) {
+            hidden_until = at + TELLING_BYTES;
+        }
+        let is_hidden = at < hidden_until;
+        if !is_hidden {
+            hidden.push(character);
+        } else if !was_hidden {
+            hidden.push_str(shown);
+        }
+        was_hidden = is_hidden;
+    }
+    hidden
 }
 
 #[cfg(test)]

@@ -3,9 +3,14 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{Endpoint, MAX_REFUSAL_BYTES, ModelError, failure, read, route, shown};
+use super::{
+    Endpoint, ModelError,
+    body::{read, refusal},
+    failure, route, shown,
+};
 use crate::protocol::Wire;
 
 /// Bytes that are read of a list of models; the longest known list (300 models) has 0.5 MB.
@@ -45,33 +50,27 @@ async fn ask(endpoint: &Endpoint, wire: Wire, within: Duration) -> Result<Probed
     let response = request.send().await.map_err(|error| failure::of_sending(endpoint, &error))?;
     if !response.status().is_success() {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let (Ok(body) | Err((body, _))) = read(response, MAX_REFUSAL_BYTES, within).await;
+        let body = refusal(response, within).await;
         let body = String::from_utf8_lossy(&body);
         return Err(failure::of_list_status(endpoint, &address, status, &headers, &body));
     }
     let body = read(response, MAX_LIST_BYTES, within)
         .await
         .map_err(|(_, fault)| fault.into_model_error(endpoint))?;
-    let list: ModelList = serde_json::from_slice(&body)
-        .map_err(|_| failure::of_no_list(endpoint, &address, &String::from_utf8_lossy(&body)))?;
-    Ok(Probed {
-        context_window: list.data.first().and_then(|model| model.meta.as_ref()).and_then(|meta| meta.n_ctx),
-        models: list.data.into_iter().map(|model| model.id).collect(),
-    })
+    let is_listed = |model: &&Value| model.get("id").is_some_and(Value::is_string);
+    let no_list = || failure::of_no_list(endpoint, &address, &String::from_utf8_lossy(&body));
+    let list: ModelList = serde_json::from_slice(&body).map_err(|_| no_list())?;
+    // A member of a strange form costs only itself.
+    let listed: Vec<_> = list.data.iter().filter(is_listed).collect();
+    if listed.is_empty() && !list.data.is_empty() {
+        return Err(no_list());
+    }
+    let window = listed.first().and_then(|model| model.pointer("/meta/n_ctx")?.as_u64());
+    let names = listed.iter().filter_map(|model| model.get("id")?.as_str().map(str::to_owned));
+    Ok(Probed { context_window: window.filter(|window| *window > 0), models: names.collect() })
 }
 
 #[derive(Deserialize)]
 struct ModelList {
-    data: Vec<ListedModel>,
-}
-
-#[derive(Deserialize)]
-struct ListedModel {
-    id: String,
-    meta: Option<ModelMeta>,
-}
-
-#[derive(Deserialize)]
-struct ModelMeta {
-    n_ctx: Option<u64>,
+    data: Vec<Value>,
 }

@@ -77,6 +77,12 @@ impl Route {
             hidden.map(|(_, value)| (value.expose_secret().trim().to_owned(), shown)).collect::<Vec<_>>()
         };
         let mut secrets = values(&self.headers, &[], "[header]");
+        // `Bearer …`: the word in front is no part of the secret, and servers leave it out.
+        let bare: Vec<_> = secrets
+            .iter()
+            .filter_map(|(value, shown)| Some((value.rsplit_once(char::is_whitespace)?.1.to_owned(), *shown)))
+            .collect();
+        secrets.extend(bare);
         secrets.extend(values(&self.query, &PUBLIC_QUERY, "[query]"));
         if let ProxyChoice::Url(proxy) = &self.proxy
             && let Ok(url) = Url::parse(proxy.expose_secret())

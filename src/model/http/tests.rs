@@ -3,13 +3,14 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use futures::StreamExt as _;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
 };
 
 use super::*;
-use crate::model::ErrorKind;
+use crate::model::{ErrorKind, sse};
 
 fn urls(base_url: &str, path: &str) -> String {
     Endpoint::new(base_url, "model").expect("a good base URL").url(path).to_string()
@@ -191,6 +192,51 @@ async fn a_kept_connection_that_its_server_ended_is_replaced() {
         assert!(matches!(answer, Answer::Whole(body) if body == "{}"));
     }
     assert_eq!(connections.load(Ordering::Relaxed), 2);
+}
+
+/// Answers the first request of a connection with a body of this type, in pieces.
+async fn answer_in_pieces(mut connection: TcpStream, kind: &str, pieces: &[&str]) {
+    let mut request = [0; 4096];
+    assert!(connection.read(&mut request).await.is_ok_and(|length| length > 0));
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n");
+    connection.write_all(head.as_bytes()).await.expect("the client reads");
+    for piece in pieces {
+        let chunk = format!("{:x}\r\n{piece}\r\n", piece.len());
+        connection.write_all(chunk.as_bytes()).await.expect("the client reads");
+    }
+    connection.write_all(b"0\r\n\r\n").await.expect("the client reads");
+}
+
+/// What an answer of this type in these pieces is taken for.
+macro_rules! taken_for {
+    ($kind:literal, $pieces:expr) => {{
+        let (endpoint, _) = server(|connection| answer_in_pieces(connection, $kind, &$pieces)).await;
+        match post_one(&endpoint).await {
+            Ok(Answer::Stream(events)) => sse::data(events).collect::<Vec<_>>().await.join(" "),
+            Ok(Answer::Whole(body)) => format!("whole: {}", body.trim()),
+            Err(error) => format!("{:?}", error.kind),
+        }
+    }};
+}
+
+#[tokio::test]
+async fn events_are_known_by_how_they_begin_whatever_their_type_says() {
+    assert_eq!(taken_for!("application/json", ["data: 1\n\n"]), "1 => closed");
+    assert_eq!(taken_for!("application/json", ["\n", "eve", "nt: e\ndata: 1\n\n"]), "1 => closed");
+    assert_eq!(taken_for!("application/json", [": wait\n\n", "data: 1\n\n"]), "1 => closed");
+    assert_eq!(taken_for!("text/plain", ["\n", "data: 1\n\n"]), "1 => closed");
+    assert_eq!(taken_for!("text/event-stream", ["d", "ata: 1\n\n"]), "1 => closed");
+    assert_eq!(taken_for!("text/event-stream", ["\n\n"]), "=> closed");
+}
+
+#[tokio::test]
+async fn json_is_whole_whatever_blanks_come_before_it() {
+    assert_eq!(taken_for!("application/json", ["\n", " \n", "{}"]), "whole: {}");
+    assert_eq!(taken_for!("text/plain", ["\n\n", "[{}]"]), "whole: [{}]");
+    assert_eq!(taken_for!("application/json", ["rubbish"]), "whole: rubbish");
+    assert_eq!(taken_for!("text/event-stream", ["\n", "{", "}"]), "whole: {}");
+    assert_eq!(taken_for!("application/json\r\nContent-Encoding: Identity", ["{}"]), "whole: {}");
+    assert_eq!(taken_for!("application/json", ["\n", " "]), "Malformed");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, value::RawValue};
 
 use crate::protocol::Usage;
@@ -12,6 +12,7 @@ use crate::protocol::Usage;
 pub(super) struct Event<'a> {
     #[serde(borrow)]
     pub(super) r#type: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "index")]
     pub(super) index: Option<u64>,
     #[serde(borrow)]
     pub(super) message: Option<&'a RawValue>,
@@ -80,6 +81,16 @@ pub(super) struct Counts {
 #[derive(Deserialize)]
 struct OutputDetails {
     thinking_tokens: Option<u64>,
+}
+
+/// A block's number, which some gateways write as a text.
+fn index<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let index = match Value::deserialize(deserializer)? {
+        Value::Null => return Ok(None),
+        Value::String(digits) => digits.parse().ok(),
+        other => other.as_u64(),
+    };
+    index.map(Some).ok_or_else(|| D::Error::custom("expected the number of a block"))
 }
 
 impl Counts {

@@ -25,7 +25,7 @@ const MAX_TURNS_BACK: usize = 3;
 
 /// How to get a language model, in one short line, since it stands under every answer.
 const NO_MODEL: &str =
-    "_No language model: set `OPENAI_API_KEY` or start a local server; `askls status` tells how._";
+    "_No language model: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `base_url`, or start a local server._";
 
 pub(super) const HELP: &str = "Without a language model askls lists, reads, outlines and searches files, and makes exact edits.\n\n\
 For example:\n\n\

@@ -20,7 +20,7 @@ use crate::{
         surrogates,
         unreadable::Unreadable,
     },
-    protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Usage, Wire},
+    protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
 };
 
 pub(super) struct ResponsesDecoder {
@@ -140,7 +140,7 @@ impl ResponsesDecoder {
             let error = ServerError::find(&serde_json::json!({ "error": error })).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
         }
-        let mut finish = match response.incomplete_details.and_then(|details| details.reason).as_deref() {
+        let mut finish = match response.cut() {
             Some("content_filter") => Finish::ContentFilter,
             Some(reason) if reason.contains("context") => Finish::ContextTooLong,
             // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
@@ -148,7 +148,7 @@ impl ResponsesDecoder {
             None if kind == "response.incomplete" || status == "incomplete" => Finish::Length,
             None => Finish::Stop,
         };
-        let usage = response.usage.map(Usage::from);
+        let usage = response.usage;
         let most = self.endpoint.options.max_output_tokens;
         if finish == Finish::Stop && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens == most)
         {
@@ -284,6 +284,12 @@ impl ResponsesDecoder {
             let error = ServerError::find(&json).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
         }
+        if kind.is_empty()
+            && let Some(error) = serde_json::from_str(data).ok().as_ref().and_then(ServerError::find)
+        {
+            // Flat, as gateways send it.
+            return Err(error.in_stream(&self.endpoint));
+        }
         let delta = || event.delta.and_then(text).unwrap_or_default();
         match kind {
             "response.output_item.added" => {
@@ -333,6 +339,13 @@ impl ResponsesDecoder {
                     serde_json::from_str(response).map_err(|_| sse::malformed(&self.endpoint, response))?;
                 self.finish(kind, response, out)?;
                 return Ok(Progress::Over);
+            }
+            "" => {
+                // An error may lie flat in the event.
+                let json: Value = serde_json::from_str(data).unwrap_or_default();
+                if let Some(error) = ServerError::find(&json) {
+                    return Err(error.in_stream(&self.endpoint));
+                }
             }
             // Dozens of other kinds tell of what is on its way, or of tools that the server runs.
             _ => {}

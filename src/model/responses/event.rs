@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, ops::Deref};
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error},
+};
 use serde_json::{Value, value::RawValue};
 
 use crate::protocol::{MessageState, Usage};
@@ -49,41 +52,28 @@ pub(super) fn text(json: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A response, as the last event holds it.
+/// A response, as the last event holds it. A member of a strange form counts as missing: an answer is none the worse.
 #[derive(Default, Deserialize)]
 pub(super) struct Response {
+    #[serde(default, deserialize_with = "fit")]
     pub(super) id: Option<String>,
+    #[serde(default, deserialize_with = "fit")]
     pub(super) status: Option<String>,
     #[serde(default)]
     pub(super) output: Option<Vec<Box<RawValue>>>,
-    pub(super) usage: Option<ResponseUsage>,
-    pub(super) incomplete_details: Option<IncompleteDetails>,
+    #[serde(default, deserialize_with = "usage")]
+    pub(super) usage: Option<Usage>,
+    #[serde(default)]
+    pub(super) incomplete_details: Value,
     pub(super) error: Option<Value>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct IncompleteDetails {
-    pub(super) reason: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ResponseUsage {
-    input_tokens: u64,
-    output_tokens: u64,
-    input_tokens_details: Option<InputDetails>,
-    output_tokens_details: Option<OutputDetails>,
-}
-
-#[derive(Deserialize)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct OutputDetails {
-    reasoning_tokens: Option<u64>,
+impl Response {
+    /// Why it was cut, however the server says so.
+    pub(super) fn cut(&self) -> Option<&str> {
+        let details = &self.incomplete_details;
+        details.get("reason").unwrap_or(details).as_str()
+    }
 }
 
 /// An item, read member by member: items of unknown types have members of unknown forms.
@@ -142,18 +132,20 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-impl From<ResponseUsage> for Usage {
-    fn from(usage: ResponseUsage) -> Self {
-        let input = usage.input_tokens_details.as_ref();
-        Self {
-            input_tokens: usage.input_tokens,
-            cached_tokens: input.and_then(|details| details.cached_tokens).unwrap_or(0),
-            cache_write_tokens: input.and_then(|details| details.cache_write_tokens).unwrap_or(0),
-            output_tokens: usage.output_tokens,
-            reasoning_tokens: usage
-                .output_tokens_details
-                .and_then(|details| details.reasoning_tokens)
-                .unwrap_or(0),
-        }
-    }
+/// The value where it is of its type.
+fn fit<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+}
+
+/// Tokens as far as they are counts.
+fn usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
+    let usage = Value::deserialize(deserializer)?;
+    let number = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    Ok(usage.is_object().then(|| Usage {
+        input_tokens: number("/input_tokens"),
+        cached_tokens: number("/input_tokens_details/cached_tokens"),
+        cache_write_tokens: number("/input_tokens_details/cache_write_tokens"),
+        output_tokens: number("/output_tokens"),
+        reasoning_tokens: number("/output_tokens_details/reasoning_tokens"),
+    }))
 }

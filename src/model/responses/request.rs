@@ -1,6 +1,6 @@
 //! A request of the Responses wire. Its bytes end with the history, so that they begin with those of the request before.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -10,6 +10,7 @@ use crate::{
     model::{
         ErrorKind, ModelError, Request, ToolChoice, ToolSpec, arguments,
         call_ids::SentIds,
+        call_names,
         client::{Wish, Wishes},
         http::Endpoint,
         strict_schema,
@@ -89,7 +90,7 @@ struct AnswerFormat<'a> {
 enum InputItem<'a> {
     /// As this wire sent it, byte for byte.
     Raw(&'a RawValue),
-    /// As this wire sent it, with arguments that every server can read.
+    /// As this wire sent it, with what every server takes: arguments that are an object, an id that is not taken.
     Mended(Value),
     Message {
         r#type: &'static str,
@@ -99,7 +100,7 @@ enum InputItem<'a> {
     Call {
         r#type: &'static str,
         call_id: &'a str,
-        name: &'a str,
+        name: Cow<'a, str>,
         arguments: Cow<'a, str>,
     },
     Output {
@@ -169,6 +170,7 @@ impl Calls {
 
 fn input<'a>(items: &'a [Item], ids: &'a SentIds, calls: Calls) -> Vec<InputItem<'a>> {
     let mut input = Vec::with_capacity(items.len());
+    let mut seen = HashSet::new();
     for (position, item) in items.iter().enumerate() {
         let item = match item {
             Item::User(message) => Some(InputItem::of_user(message)),
@@ -181,7 +183,7 @@ fn input<'a>(items: &'a [Item], ids: &'a SentIds, calls: Calls) -> Vec<InputItem
             Item::Output(output) => Some(InputItem::of_output(output, ids.get(&output.call_id))),
             Item::Opaque(raw) => own(raw).map(InputItem::Raw),
         };
-        input.extend(item);
+        input.extend(item.map(|item| item.with_own_id(&mut seen)));
     }
     input
 }
@@ -246,18 +248,50 @@ impl<'a> InputItem<'a> {
             Calls::Verbatim => call.arguments.as_str().into(),
             Calls::Readable => arguments::for_history(&call.arguments),
         };
+        let name = call_names::sendable(&call.name);
         // What the server sent holds the id that it does not take back.
         let Some(raw) = call.raw.as_ref().and_then(own).filter(|_| id == call.id) else {
-            return Self::Call { r#type: "function_call", call_id: id, name: &call.name, arguments };
+            return Self::Call { r#type: "function_call", call_id: id, name, arguments };
         };
         match serde_json::from_str(raw.get()) {
             Ok(Value::Object(mut mended))
-                if mended.get("arguments").and_then(Value::as_str) != Some(&*arguments) =>
+                if name != call.name
+                    || mended.get("arguments").and_then(Value::as_str) != Some(&*arguments) =>
             {
+                mended.insert("name".to_owned(), name.into());
                 mended.insert("arguments".to_owned(), arguments.into());
                 Self::Mended(Value::Object(mended))
             }
             _ => Self::Raw(raw),
+        }
+    }
+
+    /// Without its id when an item before it has the same: no server takes an id twice, and some number the items of each
+    /// reply from zero again.
+    fn with_own_id(self, seen: &mut HashSet<String>) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            id: Option<String>,
+        }
+        let id = match &self {
+            Self::Raw(raw) => serde_json::from_str(raw.get()).ok().and_then(|named: Named| named.id),
+            Self::Mended(json) => json.get("id").and_then(Value::as_str).map(str::to_owned),
+            Self::Message { .. } | Self::Call { .. } | Self::Output { .. } => None,
+        };
+        if id.is_none_or(|id| seen.insert(id)) {
+            return self;
+        }
+        let json = match &self {
+            Self::Raw(raw) => serde_json::from_str(raw.get()).ok(),
+            Self::Mended(json) => Some(json.clone()),
+            Self::Message { .. } | Self::Call { .. } | Self::Output { .. } => None,
+        };
+        match json {
+            Some(Value::Object(mut members)) => {
+                members.remove("id");
+                Self::Mended(Value::Object(members))
+            }
+            _ => self,
         }
     }
 

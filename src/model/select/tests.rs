@@ -171,6 +171,14 @@ async fn the_key_of_askls_goes_to_no_server_that_was_not_set_for_it() {
 }
 
 #[tokio::test]
+async fn a_key_that_the_settings_name_goes_to_no_server_that_they_do_not_name() {
+    let key = Some(KeySource::Value { name: "OPENROUTER_API_KEY".to_owned(), key: "sk-elsewhere".into() });
+    check(Choice { key, model: text("gpt-9"), openai: openai_key(), ..Choice::default() }, expect![[r#"
+        ModelError { kind: Settings, message: "OPENROUTER_API_KEY is set, but not the server that it is for: set base_url (--base-url, ASKLS_BASE_URL), which is https://api.openai.com/v1 for OpenAI", retry: Never }
+    "#]]).await;
+}
+
+#[tokio::test]
 async fn no_server_is_chosen_while_what_decides_about_it_cannot_be_used() {
     let choice = Choice {
         unusable: text("base_url must be an address"),

@@ -389,6 +389,18 @@ fn a_pattern_that_is_no_regular_expression_says_where() {
 }
 
 #[test]
+fn a_short_pattern_that_would_take_hundreds_of_megabytes_is_refused() {
+    search(
+        &project(),
+        "(a{1000}){1000}",
+        None,
+        expect![[r#"
+        the pattern is no regular expression that can be matched line by line: Compiled regex exceeds size limit of 10485760 bytes.
+        put a backslash before a character to find it as it is"#]],
+    );
+}
+
+#[test]
 fn ignore_rules_of_folders_above_count_only_in_a_repository() {
     let project = Project::new(&[("inner/a.txt", ""), ("inner/b.log", "")]);
     std::fs::write(project.root.parent().unwrap().join(".gitignore"), "*\n").unwrap();

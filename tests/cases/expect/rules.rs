@@ -149,12 +149,13 @@ fn is_set(value: &Value) -> bool {
     !value.is_null()
 }
 
-/// Both named items are sent, or neither.
+/// Both named items are sent, or neither. An output only names the call that it answers.
 fn reasoning_kept_with_call(body: &Value, args: &Value) -> Vec<String> {
     let mut names = Vec::new();
     all_texts(args, &mut names);
     let is_sent = |name: &&String| {
-        items(body).iter().any(|item| text(item, "id") == **name || text(item, "call_id") == **name)
+        let mut own = items(body).iter().filter(|item| text(item, "type") != "function_call_output");
+        own.any(|item| text(item, "id") == **name || text(item, "call_id") == **name)
     };
     let sent = names.iter().filter(is_sent).count();
     if sent == 0 || sent == names.len() {

@@ -93,6 +93,12 @@ fn table() -> Vec<(&'static str, Value, Value, Vec<Value>)> {
             vec![responses(json!([reasoning])), responses(json!([call("1")]))],
         ),
         (
+            "reasoning_kept_with_call",
+            json!({"reasoning": "rs_1", "call": "1"}),
+            json!({"previous_response_id": "r", "input": [output("1")]}),
+            vec![responses(json!([call("1"), output("1")]))],
+        ),
+        (
             "state_or_items_not_both",
             Value::Null,
             json!({"previous_response_id": "r", "input": [output("1"), {"role": "user", "content": "a"}]}),

@@ -525,3 +525,19 @@ fn tokens_are_counted_under_several_names() {
     "#]]
     .assert_eq(&counted);
 }
+
+#[test]
+fn a_reply_has_no_end_of_calls_and_a_part_of_them_does_not_run() {
+    let calls: Vec<_> = (0..=1024)
+        .map(|index| {
+            format!(r#"{{"index":{index},"id":"c{index}","function":{{"name":"read","arguments":"{{}}"}}}}"#)
+        })
+        .collect();
+    let calls = delta(&format!(r#"{{"tool_calls":[{}]}}"#, calls.join(",")));
+    check_chunks(
+        &[&calls, &finish("tool_calls")],
+        expect![[r#"
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (more calls than any reply has): check base_url and wire", retry: Later }
+    "#]],
+    );
+}

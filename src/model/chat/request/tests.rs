@@ -323,3 +323,17 @@ fn the_bound_has_the_name_that_the_server_knows() {
     assert_eq!([bound(openai, &usual), bound(openai, &[])], [[None, Some(7)], [Some(7), None]]);
     assert_eq!([bound(other, &usual), bound(other, &[])], [[Some(7), None], [None, Some(7)]]);
 }
+
+#[test]
+fn a_name_that_a_model_made_up_goes_back_as_servers_take_it() {
+    let Item::Call(call) = call("a", "{}") else { panic!("a call") };
+    let call = Item::Call(ToolCall { name: "functions.read".to_owned(), ..call });
+    check(
+        &[user("hi"), call, output("a")],
+        expect![[r#"
+        {"content":"hi","role":"user"}
+        {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"functions_read"},"id":"a","type":"function"}]}
+        {"content":"A","role":"tool","tool_call_id":"a"}
+    "#]],
+    );
+}

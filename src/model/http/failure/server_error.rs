@@ -31,8 +31,13 @@ pub(super) enum Meaning {
 }
 
 /// Codes of a thread that is too long.
-const LENGTH_WORDS: [&str; 3] =
-    ["context_length_exceeded", "exceed_context_size_error", "model_context_window_exceeded"];
+const LENGTH_WORDS: [&str; 4] = [
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "model_context_window_exceeded",
+    // Of its bytes, not of its tokens: what helps is the same.
+    "request_too_large",
+];
 
 /// Codes of an account that has nothing left.
 const QUOTA_WORDS: [&str; 5] = [
@@ -48,12 +53,12 @@ const AUTH_WORDS: [&str; 4] =
     ["invalid_api_key", "authentication_error", "permission_error", "unauthenticated"];
 
 /// What servers call too many requests.
-const RATE_WORDS: [&str; 5] =
-    ["rate_limit_exceeded", "rate_limit_error", "throttling_error", "slow_down", "too_many_requests"];
+const RATE_WORDS: [&str; 4] =
+    ["rate_limit_exceeded", "rate_limit_error", "throttling_error", "too_many_requests"];
 
 /// What servers call a lack of room that passes.
-const OVERLOAD_WORDS: [&str; 4] =
-    ["overloaded_error", "unavailable_error", "server_is_overloaded", "engine_overloaded_error"];
+const OVERLOAD_WORDS: [&str; 5] =
+    ["slow_down", "overloaded_error", "unavailable_error", "server_is_overloaded", "engine_overloaded_error"];
 
 /// What servers call other faults of their own that pass.
 const FAILURE_WORDS: [&str; 6] = [

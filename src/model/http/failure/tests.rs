@@ -65,6 +65,9 @@ fn a_server_that_fails_over_its_window_does_not_say_that_the_thread_is_too_long(
         kind(400, &saying("prompt is too long: 210000 tokens > 200000 maximum")),
         ErrorKind::ContextTooLong
     );
+    // Too many bytes for a proxy in front of the server.
+    let error = r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#;
+    assert_eq!(kind(413, error), ErrorKind::ContextTooLong);
 }
 
 // SPEC E13
@@ -158,6 +161,26 @@ fn a_wait_that_an_error_asks_for_is_kept_where_waiting_helps() {
 }
 
 // SPEC A9
+#[test]
+fn a_secret_is_not_shown_either_when_a_server_repeats_a_piece_of_it() {
+    let mut endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    endpoint.key = Some("sk-0123456789-abcdef".into());
+    endpoint.route.headers = vec![
+        ("authorization".to_owned(), "Bearer gateway-token-of-the-team".into()),
+        ("x-short".to_owned(), "Bearer tokens".into()),
+    ];
+    for (told, shown) in [
+        ("no gateway-token-of-the-team", "no [header]"),
+        ("no tokens", "no [header]"),
+        ("no SK-0123456789-ABCDEF", "no [key]"),
+        ("no sk-0123456789…", "no [key]…"),
+        ("no …456789-abcdef, ä", "no …[key], ä"),
+        ("the key that ends with cdef", "the key that ends with cdef"),
+    ] {
+        assert_eq!(clean(&endpoint, told), shown);
+    }
+}
+
 #[test]
 fn nothing_secret_is_shown_though_the_server_repeats_it() {
     let mut endpoint = Endpoint::new(

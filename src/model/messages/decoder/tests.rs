@@ -719,3 +719,22 @@ fn a_reply_has_no_end_of_blocks() {
     "#]],
     );
 }
+
+#[test]
+fn the_number_of_a_block_may_be_a_text() {
+    check_events(
+        &[
+            r#"{"type":"message_start","message":{}}"#,
+            r#"{"type":"content_block_start","index":"0","content_block":{"type":"tool_use","id":"a","name":"read"}}"#,
+            r#"{"type":"content_block_start","index":"1","content_block":{"type":"tool_use","id":"b","name":"list"}}"#,
+            r#"{"type":"content_block_delta","index":"0","delta":{"partial_json":"{\"p\":1}"}}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#,
+            r#"{"type":"message_stop"}"#,
+        ],
+        expect![[r#"
+            call: a read {"p":1}
+            call: b list {}
+            => Stop
+        "#]],
+    );
+}

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 
 use crate::{
-    model::{arguments, call_ids::SentIds, messages::block::Members},
+    model::{arguments, call_ids::SentIds, call_names, messages::block::Members},
     protocol::{AgentMessage, Item, MessageState, Raw, ToolCall, ToolOutput, UserMessage, Wire},
 };
 
@@ -51,7 +51,7 @@ enum Block<'a> {
 
 struct Call<'a> {
     id: &'a str,
-    name: &'a str,
+    name: Cow<'a, str>,
     input: Cow<'a, RawValue>,
     /// Members that only the server knows.
     unknown: Members,
@@ -177,7 +177,7 @@ impl<'a> Call<'a> {
         let unknown: Option<Members> = own.and_then(|raw| serde_json::from_str(raw.get()).ok());
         Self {
             id: ids.get(&call.id),
-            name: &call.name,
+            name: call_names::sendable(&call.name),
             input: input(&call.arguments),
             unknown: unknown.unwrap_or_default().without(&["type", "id", "name", "input"]),
         }
@@ -189,7 +189,7 @@ impl Serialize for Call<'_> {
         let mut call = serializer.serialize_map(None)?;
         call.serialize_entry("type", "tool_use")?;
         call.serialize_entry("id", self.id)?;
-        call.serialize_entry("name", self.name)?;
+        call.serialize_entry("name", &self.name)?;
         call.serialize_entry("input", &self.input)?;
         for (name, value) in self.unknown.iter() {
             call.serialize_entry(name, value)?;

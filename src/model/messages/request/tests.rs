@@ -386,3 +386,17 @@ fn a_reply_has_room_and_leaves_some_to_the_thread() {
     assert_eq!(most(Some(0), None, long), 1);
     assert_eq!(most(Some(4096), Some(4000), long), 4000);
 }
+
+#[test]
+fn a_name_that_a_model_made_up_goes_back_as_servers_take_it() {
+    let Item::Call(call) = call("a", "{}") else { panic!("a call") };
+    let call = Item::Call(ToolCall { name: "functions.read".to_owned(), ..call });
+    check(
+        &[user("hi"), call, output("a")],
+        expect![[r#"
+        {"role":"user","content":[{"type":"text","text":"hi"}]}
+        {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"functions_read","input":{}}]}
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"A"}]}
+    "#]],
+    );
+}

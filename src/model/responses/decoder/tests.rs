@@ -224,6 +224,13 @@ fn errors_come_flat_nested_and_without_a_type() {
             => ModelError { kind: Rejected, message: "http://server.test/v1 refused the request: bad", retry: Never }
         "#]],
     );
+    check_events(
+        &[HELLO, r#"{"code":"server_error","message":"lost"}"#],
+        expect![[r#"
+            shown: hello
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: lost", retry: Later }
+        "#]],
+    );
     check(
         include_str!("../../../../tests/captures/litellm-error.sse"),
         expect![[r#"
@@ -244,11 +251,53 @@ fn a_failed_response_is_an_error_even_without_a_reason() {
         "#]],
     );
     check_events(
+        &[r#"{"detail":"Internal error"}"#],
+        expect![[r#"
+        => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: Internal error", retry: Later }
+    "#]],
+    );
+    check_events(
         &[r#"{"type":"response.failed"}"#],
         expect![[r#"
             => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
         "#]],
     );
+}
+
+#[test]
+fn an_answer_is_none_the_worse_for_strange_members_beside_it() {
+    check_events(
+        &[
+            r#"{"type":"response.completed","response":{"id":7,"status":7,"output":[{"type":"message","id":"m","content":[{"type":"output_text","text":"4"}]}]}}"#,
+        ],
+        expect![[r#"
+            shown: 4
+            agent +raw: 4
+            => Stop
+        "#]],
+    );
+}
+
+// SPEC S15
+#[test]
+fn an_answer_is_none_the_worse_for_counts_that_are_none() {
+    for usage in [
+        r#"{"input_tokens":-3,"output_tokens":7}"#,
+        r#"{"input_tokens":"12","output_tokens":7,"input_tokens_details":[1]}"#,
+        r#"{"input_tokens":1.5e300,"output_tokens":7}"#,
+    ] {
+        let completed = format!(
+            r#"{{"type":"response.completed","response":{{"status":"completed","output":[{{"type":"message","id":"m","content":[{{"type":"output_text","text":"4"}}]}}],"usage":{usage}}}}}"#
+        );
+        check_events(
+            &[&completed],
+            expect![[r#"
+                shown: 4
+                agent +raw: 4
+                => Stop, tokens 0 (0) 7 (0)
+            "#]],
+        );
+    }
 }
 
 // SPEC E12

@@ -122,6 +122,38 @@ fn reasoning_goes_back_only_in_front_of_what_it_led_to() {
 }
 
 #[test]
+fn an_item_whose_id_is_taken_goes_back_without_it() {
+    let second = |own: &str| raw(Wire::Responses, &own.replace(r#""call_id":"c""#, r#""call_id":"d""#));
+    let answer = |call_id: &str| {
+        Item::Output(ToolOutput { call_id: call_id.to_owned(), text: "no".to_owned(), is_error: true })
+    };
+    let again = Item::Call(ToolCall {
+        id: "d".to_owned(),
+        name: "read".to_owned(),
+        arguments: "{}".to_owned(),
+        raw: second(OWN_CALL),
+    });
+    check(
+        &[
+            reasoning(Wire::Responses, SEALED),
+            call(raw(Wire::Responses, OWN_CALL)),
+            answer("c"),
+            reasoning(Wire::Responses, SEALED),
+            again,
+            answer("d"),
+        ],
+        expect![[r#"
+        {"encrypted_content":"x","id":"r","summary":[],"type":"reasoning"}
+        {"arguments":"{}","call_id":"c","id":"f","name":"read","type":"function_call"}
+        {"call_id":"c","output":"no","type":"function_call_output"}
+        {"encrypted_content":"x","summary":[],"type":"reasoning"}
+        {"arguments":"{}","call_id":"d","name":"read","type":"function_call"}
+        {"call_id":"d","output":"no","type":"function_call_output"}
+    "#]],
+    );
+}
+
+#[test]
 fn reasoning_that_the_server_cannot_open_is_left_out() {
     let own = || call(raw(Wire::Responses, OWN_CALL));
     let bare = r#"{"type":"reasoning","id":"r","encrypted_content":null,"summary":[]}"#;
@@ -303,4 +335,19 @@ fn what_the_server_has_stored_is_not_sent_again() {
     }
     // The call goes by another id in this thread than on the server.
     assert_eq!(told(&[user("hi"), call(None), mark, output()], &[Wish::StoredReplies]), whole);
+}
+
+#[test]
+fn a_name_that_a_model_made_up_goes_back_as_servers_take_it() {
+    let json = OWN_CALL.replace("read", "functions.read");
+    let Item::Call(call) = call(raw(Wire::Responses, &json)) else { panic!("a call") };
+    let call = Item::Call(ToolCall { name: "functions.read".to_owned(), ..call });
+    check(
+        &[user("hi"), call, output()],
+        expect![[r#"
+        {"content":[{"text":"hi","type":"input_text"}],"role":"user","type":"message"}
+        {"arguments":"{}","call_id":"c","id":"f","name":"functions_read","type":"function_call"}
+        {"call_id":"c","output":"no","type":"function_call_output"}
+    "#]],
+    );
 }
