@@ -195,6 +195,7 @@ mod tests {
         json!({"type": "object", "properties": {"a": schema}, "required": ["a"]})
     }
 
+    // SPEC T2
     #[test]
     fn objects_are_closed_and_what_is_optional_may_be_null() {
         check(

@@ -66,7 +66,7 @@ fn tools() -> [ToolSpec; 1] {
     [ToolSpec { name: "read".to_owned(), description: "reads".to_owned(), parameters }]
 }
 
-// SPEC H1
+// SPEC H1, T16
 #[test]
 fn what_the_model_said_in_one_step_is_one_message_and_so_are_the_outputs() {
     check(
