@@ -209,9 +209,14 @@ impl Toolbox {
         &self.specs
     }
 
+    /// The tool of that name, or of the name within what some models write around it.
+    fn named(&self, name: &str) -> Option<&dyn ErasedTool> {
+        self.tools.get(name).or_else(|| self.tools.get(bare_name(name))).map(AsRef::as_ref)
+    }
+
     /// Parses the arguments; nothing has happened yet. The error is a text for the model.
     pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
-        match self.tools.get(call.name.as_str()) {
+        match self.named(&call.name) {
             Some(tool) => tool.prepare(&call.arguments),
             None => {
                 let names: Vec<_> = self.tools.keys().copied().collect();
@@ -225,6 +230,13 @@ impl Toolbox {
             }
         }
     }
+}
+
+/// A name without blanks, without the namespace of its training (`functions.read_file`), and without the marks of its
+/// template that a server left standing (`read_file<|channel|>commentary`).
+fn bare_name(name: &str) -> &str {
+    let name = name.split("<|").next().unwrap_or_default().trim();
+    name.strip_prefix("functions.").unwrap_or(name)
 }
 
 trait ErasedTool: Send + Sync {
@@ -283,6 +295,18 @@ mod tests {
     }
 
     // SPEC E1
+    #[test]
+    fn what_models_write_around_a_name_does_not_hide_the_tool() {
+        for name in [" list_files\n", "functions.list_files", "list_files<|channel|>commentary", "list_files"]
+        {
+            let prepared = Toolbox::standard(&ToolSettings::default()).prepare(&call(name));
+            assert_eq!(prepared.map(|prepared| prepared.name).ok(), Some("list_files"), "{name:?}");
+        }
+        for name in ["", "functions.", "list files", "other.list_files", "<|list_files"] {
+            assert!(Toolbox::standard(&ToolSettings::default()).prepare(&call(name)).is_err(), "{name:?}");
+        }
+    }
+
     #[test]
     fn an_unknown_tool_is_answered_with_those_that_there_are() {
         let toolbox = Toolbox::standard(&ToolSettings::default()).only_reading();
