@@ -59,6 +59,10 @@ test('an ask shows its progress and answers from the real files', function()
   wait(h.progress_has_ended, 'the end of the progress')
   h.check_progress()
   equal('Ask agent', h.progress[1].title, 'title')
+  -- The message comes beside the response: left alone, the next test would take it for its own.
+  wait(function()
+    return #h.messages + #h.questions > 0
+  end, 'the message')
 end)
 
 test("the README's :Ask brings the answer as a message", function()

@@ -48,10 +48,14 @@ fn progress_shows_the_step_the_tool_and_its_target() {
     on_every_wire(|wire| {
         let project = Project::new("//- /src/main.rs\nfn main() {}\n");
         let model =
-            FakeModel::start(wire, [call("read_file", json!({"path": "src/main.rs"})), text("Done.")]);
+            FakeModel::start(wire, [call("read_file", json!({"path": "src/main.rs"})), text("Done.").gate()]);
         let mut client = Client::start(&project, &model);
 
-        client.ask("Look.");
+        let ask = client.send_ask("Look.");
+        // A turn that is over in a moment has nothing to report.
+        client.wait_report(&client.wait_begin(0), "of 50");
+        model.release(2);
+        client.wait(&ask).expect("an answer");
 
         let created = client.seen("window/workDoneProgress/create");
         assert_eq!(created.len(), 1);
