@@ -121,8 +121,8 @@ impl FileEdit {
     /// Positions are those of the editor's buffer, whose byte order mark counts when it has one. A deletion has none.
     pub fn text_edits(&self, encoding: Encoding) -> Vec<TextEdit> {
         let Some(after) = &self.after else { return Vec::new() };
-        let Some(before) = &self.before else {
-            return vec![TextEdit { range: Range::default(), new_text: after.clone() }];
+        let Some(before) = self.before.as_ref().filter(|before| !before.text.is_empty() || before.bom) else {
+            return into_nothing(after);
         };
         let lines = LineStarts::new(&before.text);
         let mark = if before.bom && before.version.is_some() { encoding.width('\u{feff}') } else { 0 };
@@ -135,8 +135,9 @@ impl FileEdit {
             .into_iter()
             .map(|stretch| {
                 let (replaced, new_text) = smallest(&before.text, after, &stretch);
+                let (replaced, new_text) = before_last_line_end(&before.text, replaced, new_text);
                 let range = Range { start: position(replaced.start), end: position(replaced.end) };
-                TextEdit { range, new_text: new_text.to_owned() }
+                TextEdit { range, new_text }
             })
             .collect()
     }
@@ -349,6 +350,34 @@ fn smallest<'a>(before: &str, after: &'a str, stretch: &Stretch) -> (ops::Range<
     }
     let start = stretch.before.start;
     (start + head..start + old.len() - tail, new_rest.get(..new_rest.len() - tail).unwrap_or_default())
+}
+
+/// Lines that follow the last one are put in before its end: the text is the same, and Neovim, which has no line after
+/// the last, would leave an empty one there.
+fn before_last_line_end(
+    before: &str,
+    replaced: ops::Range<usize>,
+    new_text: &str,
+) -> (ops::Range<usize>, String) {
+    let end = if before.ends_with("\r\n") { "\r\n" } else { "\n" };
+    let is_insertion_at_end = replaced.start == before.len() && before.ends_with(end);
+    match new_text.strip_suffix(end).filter(|lines| is_insertion_at_end && !lines.ends_with('\r')) {
+        Some(lines) => {
+            let at = before.len() - end.len();
+            (at..at, format!("{end}{lines}"))
+        }
+        None => (replaced, new_text.to_owned()),
+    }
+}
+
+/// The whole text of an empty document. Where its last line ends, the range reaches over the end of the empty line, which
+/// the protocol takes for that end; Neovim then knows that no line is to follow.
+fn into_nothing(text: &str) -> Vec<TextEdit> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let end = Position { line: 0, character: u32::from(text.ends_with('\n')) };
+    vec![TextEdit { range: Range { start: Position::default(), end }, new_text: text.to_owned() }]
 }
 
 #[cfg(test)]

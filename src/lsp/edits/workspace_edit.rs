@@ -47,14 +47,13 @@ pub(super) fn plan<'a>(targets: &[Target<'a>], client: EditCapabilities, encodin
                 deletions.push(json!({ "kind": "delete", "uri": uri }));
                 plan.through_editor.push(file);
             }
-            (before, Some(text), from_uri) => {
+            (before, Some(_), from_uri) => {
                 if let Some(from_uri) = from_uri {
                     operations.push(json!({ "kind": "rename", "oldUri": from_uri, "newUri": uri }));
                 } else if before.is_none() {
                     operations.push(json!({ "kind": "create", "uri": uri }));
                 }
-                let edits = if before.is_some() { file.text_edits(encoding) } else { whole(text) };
-                let edits: Vec<_> = edits.iter().map(edit_json).collect();
+                let edits: Vec<_> = file.text_edits(encoding).iter().map(edit_json).collect();
                 // Under its new name a moved file is another document, whose version nobody knows.
                 let version = version.filter(|_| from_uri.is_none());
                 if client.document_changes && !edits.is_empty() {
@@ -74,14 +73,6 @@ pub(super) fn plan<'a>(targets: &[Target<'a>], client: EditCapabilities, encodin
         plan.edit = Some(json!({ "changes": changes }));
     }
     plan
-}
-
-/// A new document's text, put in at its start.
-fn whole(text: &str) -> Vec<TextEdit> {
-    if text.is_empty() {
-        return Vec::new();
-    }
-    vec![TextEdit { range: Default::default(), new_text: text.to_owned() }]
 }
 
 fn edit_json(edit: &TextEdit) -> Value {
@@ -169,7 +160,7 @@ mod tests {
             {"kind":"rename","newUri":"file:///project/moved","oldUri":"file:///project/old"}
             {"kind":"create","uri":"file:///project/new"}
             {"edits":[{"newText":"b","range":{"end":{"character":1,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/changed","version":4}}
-            {"edits":[{"newText":"n\n","range":{"end":{"character":0,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/new","version":null}}
+            {"edits":[{"newText":"n\n","range":{"end":{"character":1,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/new","version":null}}
             {"kind":"delete","uri":"file:///project/gone"}
             editor: ["changed", "gone", "moved", "new"]
             disk: []
@@ -211,7 +202,7 @@ mod tests {
             expect![[r#"
             {"kind":"create","uri":"file:///project/new"}
             {"edits":[{"newText":"b","range":{"end":{"character":1,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/changed","version":4}}
-            {"edits":[{"newText":"n\n","range":{"end":{"character":0,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/new","version":null}}
+            {"edits":[{"newText":"n\n","range":{"end":{"character":1,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/new","version":null}}
             {"kind":"delete","uri":"file:///project/gone"}
             editor: ["changed", "gone", "new"]
             disk: []

@@ -48,7 +48,7 @@ fn only_what_differs_is_replaced() {
         Encoding::Utf16,
         expect![[r#"
         1:0-1:3 "2"
-        3:0-3:0 "four\n"
+        2:5-2:5 "\nfour"
     "#]],
     );
     check_edits(
@@ -72,7 +72,7 @@ fn only_what_differs_is_replaced() {
         "a\n",
         Encoding::Utf16,
         expect![[r#"
-        0:0-0:0 "a\n"
+        0:0-0:1 "a\n"
     "#]],
     );
 }
@@ -133,11 +133,37 @@ fn a_mark_in_the_editors_buffer_moves_the_first_line() {
     assert_eq!((start(Encoding::Utf8), start(Encoding::Utf16)), (Some(4), Some(2)));
 }
 
+/// A position after the last line is a line of its own to Neovim, and an empty one would be left there.
+#[test]
+fn what_is_added_at_the_end_leaves_no_empty_line_in_editors_that_have_no_line_after_the_last() {
+    let cases = [
+        ("a\n", "a\nb\n", ((0, 1), (0, 1), "\nb")),
+        ("a\r\n", "a\r\nb\r\nc\r\n", ((0, 1), (0, 1), "\r\nb\r\nc")),
+        ("a\n", "a\n\n", ((0, 1), (0, 1), "\n")),
+        // Nothing stands after what is added, or the added line ends in another way.
+        ("a\n", "a\nb", ((1, 0), (1, 0), "b")),
+        ("a\n", "a\nb\r\n", ((1, 0), (1, 0), "b\r\n")),
+        ("a", "a\nb\n", ((0, 1), (0, 1), "\nb\n")),
+        // The character after an empty line is its end, by the protocol.
+        ("", "a\n", ((0, 0), (0, 1), "a\n")),
+        ("", "a", ((0, 0), (0, 0), "a")),
+    ];
+    for (before, after, (start, end, new_text)) in cases {
+        let position = |(line, character)| Position { line, character };
+        let range = Range { start: position(start), end: position(end) };
+        let expected = [TextEdit { range, new_text: new_text.to_owned() }];
+        let edits = edit(before, after).text_edits(Encoding::Utf16);
+        assert_eq!(edits, expected, "{before:?} to {after:?}");
+        assert_eq!(applied(before, &edits, Encoding::Utf16), after);
+    }
+}
+
 #[test]
 fn a_new_file_is_one_insertion_and_a_deletion_is_none() {
     let created = FileEdit::of(&file("a.txt"), None, Some("x\n".to_owned()));
-    let insertion = TextEdit { range: Range::default(), new_text: "x\n".to_owned() };
-    assert_eq!(created.text_edits(Encoding::Utf16), [insertion]);
+    assert_eq!(created.text_edits(Encoding::Utf16), edit("", "x\n").text_edits(Encoding::Utf16));
+    let empty = FileEdit::of(&file("a.txt"), None, Some(String::new()));
+    assert_eq!(empty.text_edits(Encoding::Utf16), []);
     assert_eq!(FileEdit::of(&file("a.txt"), Some(text("x")), None).text_edits(Encoding::Utf16), []);
 }
 
