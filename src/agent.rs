@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question};
-pub use edits::{EditApplier, EditFate, EditOutcome};
+pub use edits::{EditApplier, EditFate, EditOutcome, Reach};
 pub use limits::{Limits, OnLimit};
 pub use prompt::{Focus, Mode, UserInput};
 pub use retry::RetryPolicy;

@@ -9,8 +9,6 @@ use crate::{protocol::ToolOutput, tools, workspace::FilePath};
 
 use super::{TurnContext, calls::Answered};
 
-const APPLIED: &str = "Applied in the user's editor; commands see it once the user has saved it.";
-
 const AS_BEFORE: &str = "The file is as it was before this step.";
 
 /// Applies staged edits.
@@ -32,11 +30,39 @@ pub struct EditOutcome {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditFate {
-    Applied,
+    Applied(Reach),
     /// It waits for the user, with the reason.
     Proposed(String),
     /// It is void, with the reason.
     NotApplied(String),
+}
+
+/// How far an applied edit has come; the worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// The disk has it: everybody sees it.
+    Saved,
+    /// It stands in an open buffer, which is not saved: the tools see it, commands do not.
+    Buffer,
+    /// The editor took it and tells nothing of the text: neither tools nor commands see it.
+    Unseen,
+}
+
+impl Reach {
+    /// What the model has to know of it.
+    fn told(self) -> &'static str {
+        match self {
+            Self::Saved => "Applied in the user's editor, and saved.",
+            Self::Buffer => {
+                "Applied in the user's editor, but not saved: read_file and search see it; commands see the file on \
+                 disk, without this edit, until the user saves it."
+            }
+            Self::Unseen => {
+                "Applied in the user's editor, but not saved, and the editor does not show the text: read_file, search \
+                 and commands see the file on disk, without this edit, until the user saves it. Do not make it again."
+            }
+        }
+    }
 }
 
 /// A call that has staged edits, and whose output waits for what becomes of them.
@@ -95,7 +121,12 @@ fn tell(output: &mut ToolOutput, fates: &[&EditFate]) {
         return;
     }
     let report = output.text.strip_suffix(tools::STAGED).unwrap_or(&output.text).trim_end();
-    output.text = format!("{report}\n{APPLIED}");
+    let reach = fates.iter().filter_map(|fate| match fate {
+        EditFate::Applied(reach) => Some(*reach),
+        _ => None,
+    });
+    let reach = reach.max().unwrap_or(Reach::Saved);
+    output.text = format!("{report}\n{}", reach.told());
 }
 
 /// The different reasons in one text; `None` when there is none.
@@ -130,10 +161,26 @@ mod tests {
     #[test]
     fn an_applied_edit_is_not_said_to_be_staged() {
         check(
-            &[EditFate::Applied],
+            &[EditFate::Applied(Reach::Saved)],
             expect![[r#"
                 edited a.txt
-                Applied in the user's editor; commands see it once the user has saved it."#]],
+                Applied in the user's editor, and saved."#]],
+        );
+    }
+
+    #[test]
+    fn who_does_not_see_an_edit_before_it_is_saved_is_told() {
+        check(
+            &[EditFate::Applied(Reach::Buffer), EditFate::Applied(Reach::Saved)],
+            expect![[r#"
+                edited a.txt
+                Applied in the user's editor, but not saved: read_file and search see it; commands see the file on disk, without this edit, until the user saves it."#]],
+        );
+        check(
+            &[EditFate::Applied(Reach::Buffer), EditFate::Applied(Reach::Unseen)],
+            expect![[r#"
+                edited a.txt
+                Applied in the user's editor, but not saved, and the editor does not show the text: read_file, search and commands see the file on disk, without this edit, until the user saves it. Do not make it again."#]],
         );
     }
 
@@ -141,7 +188,7 @@ mod tests {
     fn the_worst_of_several_fates_is_told_and_each_reason_once() {
         let locked = || EditFate::NotApplied("locked".to_owned());
         check(
-            &[EditFate::Applied, locked(), EditFate::Proposed("moved".to_owned()), locked()],
+            &[EditFate::Applied(Reach::Saved), locked(), EditFate::Proposed("moved".to_owned()), locked()],
             expect![[r#"
                 error: not applied: locked
                 The file is as it was before this step."#]],

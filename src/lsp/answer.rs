@@ -75,7 +75,10 @@ impl Answers {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Announcement {
     pub(super) kind: MessageType,
-    pub(super) line: String,
+    /// May be cut.
+    line: String,
+    /// What stands behind the line, and is never cut.
+    tail: String,
     /// The whole answer, when the line is not all of it.
     pub(super) document: Option<String>,
 }
@@ -93,16 +96,30 @@ impl Announcement {
             _ => MessageType::WARNING,
         };
         let has_more = result.answer.trim() != line && !result.answer.trim().is_empty();
-        Some(Self { kind, line, document: has_more.then(|| document(result)) })
+        let document = has_more.then(|| document(result));
+        Some(Self { kind, line, tail: String::new(), document })
+    }
+
+    /// Says one more thing, in few words.
+    pub(super) fn add(&mut self, note: &str) {
+        self.tail.push_str(&format!(" ({note})"));
+        if let Some(document) = &mut self.document {
+            document.push_str(&format!("\n> {note}\n"));
+        }
+    }
+
+    /// The one line that is shown.
+    pub(super) fn line(&self) -> String {
+        one_line(&self.line, MAX_MESSAGE.saturating_sub(self.tail.chars().count())) + &self.tail
     }
 }
 
 impl Session {
     /// Shows how a turn ended. Waits for nothing that the user does.
     pub(super) async fn present(self: &Arc<Self>, settings: &Settings, announcement: Announcement) {
-        let Announcement { kind, line, document } = self.with_place(settings, announcement).await;
-        let Some(document) = document else {
-            // Short already, but for the place of the whole answer, which must not be cut.
+        let announcement = self.with_place(settings, announcement).await;
+        let (kind, line) = (announcement.kind, announcement.line());
+        let Some(document) = announcement.document else {
             self.editor.notify("window/showMessage", json!({ "type": kind, "message": line })).await;
             return;
         };
@@ -118,19 +135,15 @@ impl Session {
 
     /// For an editor that opens no documents: the whole answer is written to a file, and the line says where.
     pub(super) async fn with_place(&self, settings: &Settings, announcement: Announcement) -> Announcement {
-        let Announcement { kind, line, document } = announcement;
-        let document = match document {
-            Some(document) if !self.client().show_document => document,
-            document => return Announcement { kind, line, document },
-        };
-        let line = match self.write_document(settings, ANSWER_FILE, document).await {
-            Some(path) => {
-                let place = format!(" (whole answer: {path})");
-                one_line(&line, MAX_MESSAGE.saturating_sub(place.chars().count())) + &place
-            }
-            None => line,
-        };
-        Announcement { kind, line, document: None }
+        let mut announcement = announcement;
+        if self.client().show_document {
+            return announcement;
+        }
+        let Some(document) = announcement.document.take() else { return announcement };
+        if let Some(path) = self.write_document(settings, ANSWER_FILE, document).await {
+            announcement.tail.push_str(&format!(" (whole answer: {path})"));
+        }
+        announcement
     }
 
     pub(super) async fn open_answer(&self, settings: &Settings, document: &str) -> bool {

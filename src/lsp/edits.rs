@@ -60,11 +60,22 @@ pub(super) struct EditsEnd {
     pub(super) reason: Option<String>,
     /// The offer that the user is to be asked about.
     pub(super) question: Option<u64>,
+    /// Files that were changed in the editor and are not saved.
+    pub(super) unsaved: Vec<FilePath>,
 }
 
 impl EditsEnd {
     fn none() -> Self {
-        Self { word: EditsWord::None, files: Vec::new(), reason: None, question: None }
+        Self::of(EditsWord::None, Vec::new(), None)
+    }
+
+    fn of(word: EditsWord, files: Vec<String>, reason: Option<String>) -> Self {
+        Self { word, files, reason, question: None, unsaved: Vec::new() }
+    }
+
+    /// What the user has to be told of files that are not saved.
+    pub(super) fn not_saved(&self) -> Option<String> {
+        names::not_saved(&self.unsaved)
     }
 }
 
@@ -94,12 +105,15 @@ impl EditsWord {
 pub(super) struct Accepted {
     word: EditsWord,
     files: Vec<String>,
+    /// Of these the ones that are not saved.
+    unsaved: Vec<FilePath>,
     reason: Option<String>,
 }
 
 impl Accepted {
     fn refused(reason: impl Into<String>) -> Self {
-        Self { word: EditsWord::Refused, files: Vec::new(), reason: Some(reason.into()) }
+        let reason = Some(reason.into());
+        Self { word: EditsWord::Refused, files: Vec::new(), unsaved: Vec::new(), reason }
     }
 
     /// Why some or all edits did not come about.
@@ -151,6 +165,23 @@ impl Session {
         steps: &StepEdits,
         result: &TurnResult,
     ) -> EditsEnd {
+        let mut end = self.end_staged(thread_id, settings, files, steps, result).await;
+        let applied = steps.applied();
+        let mut unsaved = self.unsaved(&applied);
+        unsaved.retain(|path| !end.unsaved.contains(path));
+        end.unsaved.append(&mut unsaved);
+        end.unsaved.sort();
+        end
+    }
+
+    async fn end_staged(
+        self: &Arc<Self>,
+        thread_id: &ThreadId,
+        settings: &Settings,
+        files: &TurnFiles,
+        steps: &StepEdits,
+        result: &TurnResult,
+    ) -> EditsEnd {
         let proposal = files.proposal();
         let is_old = |offer: &Offer| offer.proposal == proposal;
         if proposal.is_empty() || self.offers.get(thread_id).is_some_and(|offer| is_old(&offer)) {
@@ -169,13 +200,12 @@ impl Session {
                     self.editor.show_message(MessageType::WARNING, &format!("Agent edits: {reason}")).await;
                 }
                 let files = if accepted.word == EditsWord::Applied { accepted.files } else { uris };
-                EditsEnd { word: accepted.word, files, reason: accepted.reason, question: None }
+                let end = EditsEnd::of(accepted.word, files, accepted.reason);
+                EditsEnd { unsaved: accepted.unsaved, ..end }
             }
             // What a turn left that the user stopped is kept, but not pressed on them.
-            (_, StopReason::Cancelled) => {
-                EditsEnd { word: EditsWord::Proposed, files: uris, reason: None, question: None }
-            }
-            _ => EditsEnd { word: EditsWord::Proposed, files: uris, reason: None, question: Some(number) },
+            (_, StopReason::Cancelled) => EditsEnd::of(EditsWord::Proposed, uris, None),
+            _ => EditsEnd { question: Some(number), ..EditsEnd::of(EditsWord::Proposed, uris, None) },
         }
     }
 
@@ -193,7 +223,9 @@ impl Session {
             None => None,
         };
         let (kind, line, mut document) = match announcement {
-            Some(Announcement { kind, line, document }) => (kind, format!("{line} — "), document),
+            Some(announcement) => {
+                (announcement.kind, format!("{} — ", announcement.line()), announcement.document)
+            }
             None => (MessageType::INFO, String::new(), None),
         };
         let mut is_reviewed = false;

@@ -129,11 +129,12 @@ impl Turn {
             return Err(Error::request_cancelled());
         };
         observer.finish(answer::ending(&result)).await;
-        self.announce(&thread_id, &settings, &result, edits.question).await;
+        self.announce(&thread_id, &settings, &result, &edits).await;
         if result.stop_reason == StopReason::Cancelled {
             return Err(Error::request_cancelled());
         }
-        Ok(to_json(&thread_id, &result, &edits))
+        let unsaved: Vec<_> = edits.unsaved.iter().map(|path| self.session.workspace.uri(path)).collect();
+        Ok(to_json(&thread_id, &result, &edits, &unsaved))
     }
 
     /// Shows the answer, and asks about the edits: in one question, since two would lie over each other.
@@ -142,9 +143,13 @@ impl Turn {
         thread_id: &ThreadId,
         settings: &Settings,
         result: &TurnResult,
-        question: Option<u64>,
+        edits: &EditsEnd,
     ) {
+        let question = edits.question;
         let mut announcement = Announcement::of(settings, result);
+        if let (Some(announcement), Some(note)) = (&mut announcement, edits.not_saved()) {
+            announcement.add(&note);
+        }
         let in_question = question.and_then(|_| {
             // An answer that opens as a document asks nothing.
             announcement.take_if(|_| settings.show_answer() == ShowAnswer::Message)
@@ -272,7 +277,7 @@ fn no_answer(stop_reason: StopReason, detail: Option<String>) -> TurnResult {
     TurnResult { answer: String::new(), stop_reason, detail, steps: 0, usage: Usage::default(), cost: None }
 }
 
-fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd) -> Value {
+fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd, unsaved: &[String]) -> Value {
     let mut json = json!({
         "threadId": thread_id,
         "answer": result.answer,
@@ -288,6 +293,9 @@ fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd) -> Value
             "reasoningTokens": result.usage.reasoning_tokens,
         },
     });
+    if !unsaved.is_empty() {
+        json["unsaved"] = json!(unsaved);
+    }
     if let Some(cost) = result.cost {
         json["costUsd"] = json!(cost);
     }

@@ -150,6 +150,48 @@ test('the server ends with code 0 when it is told to', function()
   equal({ 0, 0 }, exits.askls, 'exit code and signal')
 end)
 
+local instant
+
+test('with `edits = immediate` a new file is in its buffer, with no line more, and the user hears that it is not saved', function()
+  vim.lsp.config('askls-immediate', {
+    cmd = h.cmd,
+    root_dir = function(_, on_dir)
+      on_dir(h.root)
+    end,
+    init_options = { edits = 'immediate' },
+  })
+  vim.lsp.enable('askls-immediate')
+  bufnr, instant = h.open('askls-immediate')
+  local result = result_of(instant, bufnr, 'askls.ask', { prompt = 'create new.rs with `fn new() {}`' })
+  local uri = vim.uri_from_fname(h.root .. '/new.rs')
+  equal({ 'applied', { uri }, { uri } }, { result.edits, result.files, result.unsaved }, 'edits, files, unsaved')
+  equal({ 'fn new() {}' }, h.text(vim.uri_to_bufnr(uri)), 'the buffer')
+  contains('The edit is applied.', result.answer, 'the answer')
+  equal({}, vim.fn.readfile(h.root .. '/new.rs'), 'the file on disk')
+  wait(function()
+    return #h.messages + #h.questions > 0
+  end, 'the message')
+  contains('not saved yet: new.rs', h.messages[1] or h.questions[1].prompt, 'the message')
+end)
+
+test('lines added at the end leave no empty line, in a file that was not open too', function()
+  vim.fn.writefile({ 'one' }, h.root .. '/closed.txt')
+  result_of(instant, bufnr, 'askls.ask', { prompt = 'append `two` to closed.txt' })
+  equal({ 'one', 'two' }, h.text(vim.uri_to_bufnr(vim.uri_from_fname(h.root .. '/closed.txt'))), 'the buffer')
+  vim.cmd.wall()
+  equal({ 'one', 'two' }, vim.fn.readfile(h.root .. '/closed.txt'), 'the file on disk')
+end)
+
+test('what Neovim never tells of is applied all the same, and said to be unsaved', function()
+  local result = result_of(instant, bufnr, 'askls.ask', { prompt = 'create sub/a.notype with `text`' })
+  local uri = vim.uri_from_fname(h.root .. '/sub/a.notype')
+  equal('', vim.bo[vim.uri_to_bufnr(uri)].filetype, 'the file type')
+  equal({ 'applied', { uri } }, { result.edits, result.unsaved }, 'edits, unsaved')
+  equal({ 'text' }, h.text(vim.uri_to_bufnr(uri)), 'the buffer')
+  vim.cmd.wall()
+  vim.lsp.enable('askls-immediate', false)
+end)
+
 local slow_bufnr, slow
 local pid_file = h.root .. '/.git/pid'
 

@@ -111,6 +111,12 @@ test('an edit is offered, applied when Apply is chosen, and undone in one step',
   equal(h.main, h.text(bufnr), 'the text after one undo')
 end)
 
+test('the window with the answer names the files that are not saved', function()
+  local unsaved = { vim.uri_from_fname(h.root .. '/sub/a b.rs'), vim.uri_from_bufnr(bufnr) }
+  require('askls.answer').show('change both', { answer = 'Changed.', stopReason = 'answer', unsaved = unsaved })
+  contains('> Not saved yet: `sub/a b.rs`, `main.rs`. `:wall` saves.', answer_to('change both'), 'the answer')
+end)
+
 test('the answer to a code action opens in the window too', function()
   vim.api.nvim_win_set_cursor(0, { #h.main, 5 })
   vim.lsp.buf.code_action({

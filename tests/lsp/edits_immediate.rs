@@ -26,6 +26,12 @@ fn immediate(project: &Project, model: &FakeModel, manner: Manner) -> Client {
     Client::builder(project).model(model).settings(json!({"edits": "immediate"})).manner(manner).start()
 }
 
+/// An editor whose user reads the end of each turn as a message.
+fn immediate_with_messages(project: &Project, model: &FakeModel, manner: Manner) -> Client {
+    let settings = json!({"edits": "immediate", "show_answer": "message"});
+    Client::builder(project).model(model).settings(settings).manner(manner).start()
+}
+
 /// On the one wire that says so.
 fn says_error(request: &Request) -> bool {
     request.json.to_string().contains(r#""is_error":true"#)
@@ -62,6 +68,73 @@ fn the_next_step_reads_what_the_editor_has_applied() {
             assert_eq!(client.command("askls.status", json!({}))["proposals"], 0, "{manner:?}");
         }
     });
+}
+
+/// Commands read the disk, and nobody else knows what the agent has changed.
+#[test]
+fn the_model_and_the_user_hear_what_is_not_saved() {
+    on_every_wire(|wire| {
+        let project = Project::new("//- /a.txt\nA\n");
+        let model = FakeModel::start(wire, [edit("A", "B"), text("Changed.")]);
+        let mut client = immediate_with_messages(&project, &model, Manner::Neovim);
+        client.open("/a.txt");
+
+        let result = client.ask("Make it B.");
+
+        let told = last_output(&model.requests()[1]);
+        assert!(
+            told.contains("but not saved: read_file and search see it; commands see the file on"),
+            "{told}"
+        );
+        assert_eq!(result["unsaved"], json!([client.uri("/a.txt")]), "{result}");
+        let message = client.wait_notification("window/showMessage");
+        assert_eq!(message["message"], "Changed. (not saved yet: a.txt)");
+    });
+}
+
+#[test]
+fn of_what_the_editor_saved_nobody_hears_that_it_is_not() {
+    let project = Project::new("//- /a.txt\nA\n");
+    let model = FakeModel::start(Wire::Chat, [edit("A", "B"), text("Changed.")]);
+    let mut client = immediate_with_messages(&project, &model, Manner::VsCode);
+    client.open("/a.txt");
+    client.on_request("workspace/applyEdit", {
+        let project = project.clone();
+        move |_| {
+            project.write("/a.txt", "B\n");
+            Answer::Apply
+        }
+    });
+
+    let result = client.ask("Make it B.");
+
+    let told = last_output(&model.requests()[1]);
+    assert!(told.contains("Applied in the user's editor, and saved."), "{told}");
+    assert_eq!(result.get("unsaved"), None, "{result}");
+    assert_eq!(client.wait_notification("window/showMessage")["message"], "Changed.");
+}
+
+/// Neovim tells of no file without a file type.
+#[test]
+fn a_new_file_whose_text_the_editor_does_not_show_is_not_made_again() {
+    let project = Project::new("");
+    let new = call("write_file", json!({"path": "new", "text": "new\n"}));
+    let model = FakeModel::start(Wire::Chat, [new, text("Made.")]);
+    let mut client = immediate(&project, &model, Manner::Neovim);
+    client.on_request("workspace/applyEdit", {
+        let project = project.clone();
+        move |_| {
+            project.write("/new", "");
+            Answer::Result(json!({"applied": true}))
+        }
+    });
+
+    let result = client.ask("Make a file.");
+
+    let told = last_output(&model.requests()[1]);
+    assert!(told.contains("the editor does not show the text") && told.contains("Do not make it"), "{told}");
+    assert_eq!(result["edits"], "applied", "{result}");
+    assert_eq!(result["unsaved"], json!([client.uri("/new")]), "{result}");
 }
 
 #[test]

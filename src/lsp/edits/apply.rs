@@ -10,6 +10,7 @@ use super::{
     workspace_edit::{self, Target},
 };
 use crate::{
+    agent::Reach,
     lsp::{editor::RequestError, session::Session},
     protocol::ThreadId,
     workspace::{EditProposal, FileEdit, FilePath, edit::Conflict},
@@ -22,6 +23,11 @@ const APPLY_LIMIT: Duration = Duration::from_secs(120);
 
 /// How long after the client's answer buffers and disk may take to show the edit.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long an editor takes at most to tell of what it did: Neovim keeps changes back for 150 ms, and opens a file a
+/// moment after its answer. What shows something else after that will not change: the editor made something else of the
+/// edit, or does not open the file for us.
+const TELL_LIMIT: Duration = Duration::from_millis(500);
 
 /// How soon the disk is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -76,6 +82,7 @@ impl Session {
         let accepted = Accepted {
             word: applied.word,
             files: applied.done.iter().map(|file| self.workspace.uri(&file.path)).collect(),
+            unsaved: self.unsaved(&applied.done),
             reason: applied.reason(),
         };
         put_back.end(applied.left.into_iter().map(|left| left.file).collect());
@@ -159,7 +166,7 @@ impl Session {
                 None => "the editor refused without a reason".to_owned(),
             });
         }
-        self.wait_for_files(SETTLE_LIMIT, files).await;
+        self.settle(files).await;
         match files.iter().find(|file| self.sees(file) == Sees::Before) {
             Some(file) => {
                 Err(format!("the editor said that it applied the edits, but {} did not change", file.path))
@@ -168,24 +175,36 @@ impl Session {
         }
     }
 
-    /// Waits until all files are as their edits make them. Nobody tells of files that are not open, so the disk is
-    /// looked at again and again.
-    async fn wait_for_files(&self, limit: Duration, files: &[&FileEdit]) {
+    /// Waits for what the editor has to tell of the files after it said that it applied the edits.
+    async fn settle(&self, files: &[&FileEdit]) {
+        let is_as_before = || files.iter().any(|file| self.sees(file) == Sees::Before);
+        let wait = async { while !self.wait_for_files(TELL_LIMIT, files).await && is_as_before() {} };
+        // What has not come about then is for the caller to see.
+        let _ = tokio::time::timeout(SETTLE_LIMIT, wait).await;
+    }
+
+    /// Waits until all files are as their edits make them; `false` when the limit passes first. Nobody tells of files
+    /// that are not open, so the disk is looked at again and again.
+    async fn wait_for_files(&self, limit: Duration, files: &[&FileEdit]) -> bool {
         let is_so = || files.iter().all(|file| self.sees(file) == Sees::After);
         let wait = async { while !self.wait_for_documents(LOOK_AGAIN, is_so).await {} };
-        // What has not come about then is for the caller to see.
-        let _ = tokio::time::timeout(limit, wait).await;
+        tokio::time::timeout(limit, wait).await.is_ok()
     }
 
     /// What the file holds now. Of one that is not open, its text says nothing until the editor opens or saves it; but
     /// whether there is a file at all, the disk must say soon.
     pub(super) fn sees(&self, file: &FileEdit) -> Sees {
         let buffer = self.workspace.open_document(&file.path);
-        let is_same = |text: &str, other: &str| text.lines().eq(other.lines());
         match (buffer, &file.before, &file.after) {
             (Some(buffer), _, Some(after)) if is_same(after, &buffer.text) => Sees::After,
             (Some(buffer), Some(before), _)
                 if file.moved_from.is_none() && is_same(&before.text, &buffer.text) =>
+            {
+                Sees::Before
+            }
+            // The editor has made the file, and its text is on the way.
+            (Some(buffer), None, Some(after))
+                if file.moved_from.is_none() && buffer.text.trim().is_empty() && !after.trim().is_empty() =>
             {
                 Sees::Before
             }
@@ -205,6 +224,28 @@ impl Session {
             }
             _ => Sees::Else,
         }
+    }
+
+    /// How far an edit has come that the editor says it applied. Blocks on the disk.
+    pub(super) fn reach(&self, file: &FileEdit) -> Reach {
+        let Some(after) = &file.after else { return Reach::Saved };
+        let saved = on_disk(&file.path);
+        let is_saved = |text: &str| saved.as_ref().is_some_and(|saved| is_same(saved, text));
+        match (self.workspace.open_document(&file.path), &file.before) {
+            (Some(buffer), _) if is_saved(&buffer.text) => Reach::Saved,
+            (Some(_), _) => Reach::Buffer,
+            (None, _) if is_saved(after) => Reach::Saved,
+            // Saved, and changed on the way or since.
+            (None, Some(before)) if !is_saved(&before.text) && saved.is_some() => Reach::Saved,
+            (None, None) if saved.as_ref().is_some_and(|saved| !saved.trim().is_empty()) => Reach::Saved,
+            (None, _) => Reach::Unseen,
+        }
+    }
+
+    /// The files of edits that came about that the disk does not have. Blocks on the disk.
+    pub(super) fn unsaved<'a>(&self, edits: impl IntoIterator<Item = &'a FileEdit>) -> Vec<FilePath> {
+        let unsaved = edits.into_iter().filter(|edit| self.reach(edit) != Reach::Saved);
+        unsaved.map(|edit| edit.path.clone()).collect()
     }
 
     /// Writes new files for an editor that makes none.
@@ -260,7 +301,8 @@ impl<'a> PutBack<'a> {
         let (session, thread_id) = (Arc::clone(self.session), self.thread_id.clone());
         self.session.spawn(async move {
             let all: Vec<_> = files.iter().collect();
-            session.wait_for_files(APPLY_LIMIT, &all).await;
+            // What has not come about then stays on offer.
+            let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
             let done: Vec<_> =
                 files.iter().filter(|file| session.sees(file) == Sees::After).cloned().collect();
             session.forget_edits(&thread_id, |file| done.contains(file));
@@ -274,6 +316,12 @@ pub(super) enum Sees {
     After,
     /// Something else, or nothing.
     Else,
+}
+
+/// Whether two texts have the same lines, however those end. A byte order mark is none of the text.
+fn is_same(text: &str, other: &str) -> bool {
+    let unmarked = |text| str::strip_prefix(text, '\u{feff}').unwrap_or(text);
+    unmarked(text).lines().eq(unmarked(other).lines())
 }
 
 /// `None` for what has no place on disk.

@@ -1,6 +1,9 @@
 //! Proposed edits in a few words, for a question or a message.
 
-use crate::{tools::output::visible_path, workspace::FileEdit};
+use crate::{
+    tools::output::visible_path,
+    workspace::{FileEdit, FilePath},
+};
 
 /// Files that a message names; the others are counted.
 const MAX_NAMED: usize = 3;
@@ -24,6 +27,16 @@ pub(super) fn named<F: std::borrow::Borrow<FileEdit>>(files: &[F]) -> String {
         changes.push(format!("… and {} more{deletions}", others.len()));
     }
     format!("{count}: {}", changes.join(", "))
+}
+
+/// `not saved yet: a.txt`; `None` for no files.
+pub(super) fn not_saved(files: &[FilePath]) -> Option<String> {
+    let names: Vec<_> = files.iter().take(MAX_NAMED).map(|path| visible_path(path.as_str())).collect();
+    let others = match files.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    (!files.is_empty()).then(|| format!("not saved yet: {}{others}", names.join(", ")))
 }
 
 /// `edit a.txt`; nothing in a path can hide.

@@ -31,7 +31,7 @@ pub(in crate::lsp) struct StepEdits(Mutex<BTreeMap<FilePath, End>>);
 
 #[derive(Clone, Debug)]
 enum End {
-    Applied,
+    Applied(FileEdit),
     Void(EditsWord, String),
     /// The editor had it when the turn was cancelled: it is on offer until it is there.
     InHand,
@@ -48,6 +48,16 @@ impl StepEdits {
         ends.iter().filter(|(_, end)| matches!(end, End::InHand)).map(|(path, _)| path.clone()).collect()
     }
 
+    /// The edits that the editor has applied.
+    pub(super) fn applied(&self) -> Vec<FileEdit> {
+        let ends = self.ends();
+        let applied = ends.values().filter_map(|end| match end {
+            End::Applied(edit) => Some(edit.clone()),
+            End::Void(..) | End::InHand => None,
+        });
+        applied.collect()
+    }
+
     /// For a turn that leaves nothing staged: applied when all was, else the files that were not, and why.
     pub(super) fn end(&self, workspace: &Workspace) -> EditsEnd {
         let ends = self.ends();
@@ -60,20 +70,17 @@ impl StepEdits {
         let left = ends.values().filter_map(|end| match end {
             End::Void(word, reason) => Some((*word, reason.as_str())),
             End::InHand => Some((EditsWord::Proposed, "the turn was cancelled while the editor applied it")),
-            End::Applied => None,
+            End::Applied(_) => None,
         });
         let (words, mut reasons): (Vec<_>, Vec<_>) = left.unzip();
         reasons.dedup();
         match words.first() {
-            None => {
-                EditsEnd { word: EditsWord::Applied, files: uris(|_| true), reason: None, question: None }
-            }
-            Some(&word) => EditsEnd {
+            None => EditsEnd::of(EditsWord::Applied, uris(|_| true), None),
+            Some(&word) => EditsEnd::of(
                 word,
-                files: uris(|end| !matches!(end, End::Applied)),
-                reason: Some(format!("not applied: {}", reasons.join("; "))),
-                question: None,
-            },
+                uris(|end| !matches!(end, End::Applied(_))),
+                Some(format!("not applied: {}", reasons.join("; "))),
+            ),
         }
     }
 
@@ -171,8 +178,9 @@ impl StepApplier {
         let is_done = |old: &FileEdit| done.iter().any(|file| file.path == old.path);
         self.session.forget_edits(&self.thread_id, is_done);
         for file in &done {
-            self.steps.note(&file.path, End::Applied);
-            outcomes.push(EditOutcome { path: file.path.clone(), fate: EditFate::Applied });
+            self.steps.note(&file.path, End::Applied(file.clone()));
+            let fate = EditFate::Applied(self.session.reach(file));
+            outcomes.push(EditOutcome { path: file.path.clone(), fate });
         }
         self.change_files(move |files| files.applied(&done)).await;
         outcomes

@@ -9,7 +9,7 @@ use super::{
     board::{Board, Call, Needed, Outcome},
     files::{append_sentence, locate, sentence, together},
     hunks::{MAX_SHOWN, changed_lines, changes, hunks},
-    outputs::{Matches, Window, reason},
+    outputs::{Fate, Matches, Window, reason},
     read::{ReadFile, read_whole, unread},
     scene::Scene,
     section::{Section, counted, distinct, fenced, ticked},
@@ -19,8 +19,6 @@ use super::{
 
 /// Files that one replacement "everywhere" changes; more need a person's eye.
 const MAX_FILES: usize = 10;
-
-pub(super) const PROPOSED: &str = "The edit is proposed.";
 
 /// Replaces in the file that was named; where none was, in the file that holds the text.
 pub(super) fn replace(wish: &Replacement, board: &Board<'_>, scene: &Scene) -> Result<Section, Needed> {
@@ -32,25 +30,26 @@ pub(super) fn replace(wish: &Replacement, board: &Board<'_>, scene: &Scene) -> R
         Err(section) => return Ok(section),
     };
     let mut whole = Section::default();
-    let mut staged = false;
+    let mut fate: Option<Fate> = None;
     // All are read before the first is changed.
-    for (part, has_edit) in once(together(&paths, |path| replace_in(path, wish, board))?) {
+    for (part, part_fate) in once(together(&paths, |path| replace_in(path, wish, board))?) {
         append_sentence(&mut whole.headline, &part.headline);
         whole.paragraph(&part.body);
         whole.files.extend(part.files);
-        staged |= has_edit;
+        fate = fate.into_iter().chain(part_fate).min();
     }
-    if staged {
-        append_sentence(&mut whole.headline, PROPOSED);
+    if let Some(fate) = fate {
+        append_sentence(&mut whole.headline, fate.sentence());
     }
     Ok(whole)
 }
 
 /// What was refused in several files for one reason is told once, with all of them.
-fn once(parts: Vec<(Section, bool)>) -> Vec<(Section, bool)> {
-    let mut told: Vec<(Section, bool)> = Vec::new();
+fn once(parts: Vec<(Section, Option<Fate>)>) -> Vec<(Section, Option<Fate>)> {
+    let mut told: Vec<(Section, Option<Fate>)> = Vec::new();
     let mut refusals: Vec<(String, usize)> = Vec::new();
-    for (part, has_edit) in parts {
+    for (part, fate) in parts {
+        let has_edit = fate.is_some();
         let name = part.files.first().map(|path| ticked(path)).unwrap_or_default();
         // The same words about another file.
         let why = part.headline.replacen(&name, "", 1);
@@ -65,7 +64,7 @@ fn once(parts: Vec<(Section, bool)>) -> Vec<(Section, bool)> {
                 if !has_edit {
                     refusals.push((why, told.len()));
                 }
-                told.push((part, has_edit));
+                told.push((part, fate));
             }
         }
     }
@@ -110,17 +109,17 @@ fn files_of(
     Ok(Err(section))
 }
 
-/// What was done in one file, and whether an edit is staged there.
-fn replace_in(path: &str, wish: &Replacement, board: &Board<'_>) -> Result<(Section, bool), Needed> {
+/// What was done in one file, and what became of the edit there, if there is one.
+fn replace_in(path: &str, wish: &Replacement, board: &Board<'_>) -> Result<(Section, Option<Fate>), Needed> {
     let (path, file) = read_whole(path, board)?;
     let plain = || edit(&path, &wish.find, &wish.with, wish.places == Places::All);
     let window = match file {
         ReadFile::Lines(window) if window.first == 1 && !window.goes_on() => window,
         ReadFile::Failed(why) => {
-            return Ok((nothing(&unread(&path, &why)), false));
+            return Ok((nothing(&unread(&path, &why)), None));
         }
         ReadFile::Folder(_) => {
-            return Ok((nothing(&format!("{} is a folder: name a file", ticked(&path))), false));
+            return Ok((nothing(&format!("{} is a folder: name a file", ticked(&path))), None));
         }
         // What was not read whole is left to the tool, which knows the text.
         ReadFile::Lines(_) | ReadFile::Unknown(_) => {
@@ -134,7 +133,7 @@ fn replace_in(path: &str, wish: &Replacement, board: &Board<'_>) -> Result<(Sect
     }
     let changed = changed_lines(&window, wish);
     if changed.is_empty() {
-        return Ok((not_there(&path, &window, wish), false));
+        return Ok((not_there(&path, &window, wish), None));
     }
     let shown = changes(&window, &changed);
     let every = window.lines.iter().map(|line| line.matches(&wish.find).count()).sum::<usize>();
@@ -178,8 +177,10 @@ fn is_about_the_text(outcome: &Outcome) -> bool {
     ABOUT.is_match(&outcome.text)
 }
 
-fn reported(path: &str, wish: &Replacement, outcomes: &[Outcome], shown: String) -> (Section, bool) {
+fn reported(path: &str, wish: &Replacement, outcomes: &[Outcome], shown: String) -> (Section, Option<Fate>) {
     let errors: Vec<_> = outcomes.iter().filter(|outcome| outcome.is_error).collect();
+    let made = outcomes.iter().filter(|outcome| !outcome.is_error);
+    let fate = made.map(|outcome| Fate::of(&outcome.text)).min();
     let staged = outcomes.len() - errors.len();
     if let Some(error) = errors.first() {
         let why = reason(&error.text);
@@ -194,7 +195,7 @@ fn reported(path: &str, wish: &Replacement, outcomes: &[Outcome], shown: String)
                 ticked(path),
             );
         }
-        return (section.with_files(vec![path.to_owned()]), staged > 0);
+        return (section.with_files(vec![path.to_owned()]), fate);
     }
     let count = shown.lines().filter(|line| line.starts_with('-')).count();
     let lines = if count > 0 { format!(" on {}", counted(count, "line", "lines")) } else { String::new() };
@@ -207,7 +208,7 @@ fn reported(path: &str, wish: &Replacement, outcomes: &[Outcome], shown: String)
     if !shown.is_empty() {
         section.paragraph(&fenced("diff", &shown));
     }
-    (section.with_files(vec![path.to_owned()]), true)
+    (section.with_files(vec![path.to_owned()]), fate)
 }
 
 fn not_there(path: &str, window: &Window, wish: &Replacement) -> Section {
@@ -282,9 +283,9 @@ pub(super) fn set(
         whole_words: false,
         on_lines_with: None,
     };
-    let (mut section, staged) = reported(&path, &wish, &outcomes, shown);
-    if staged {
-        append_sentence(&mut section.headline, PROPOSED);
+    let (mut section, fate) = reported(&path, &wish, &outcomes, shown);
+    if let Some(fate) = fate {
+        append_sentence(&mut section.headline, fate.sentence());
     }
     Ok(section)
 }
@@ -321,7 +322,8 @@ pub(super) fn append(
     if outcome.is_error {
         return Ok(nothing(&format!("{} was not edited: {}", ticked(&path), reason(&outcome.text))));
     }
-    Ok(Section::said(format!("{} is added at the end of {}. {PROPOSED}", ticked(text), ticked(&path)))
+    let fate = Fate::of(&outcome.text).sentence();
+    Ok(Section::said(format!("{} is added at the end of {}. {fate}", ticked(text), ticked(&path)))
         .with_files(vec![path]))
 }
 

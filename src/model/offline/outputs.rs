@@ -204,6 +204,30 @@ pub(in crate::model) fn reason(text: &str) -> String {
 static PAST_THE_END: LazyLock<Regex> =
     LazyLock::new(|| constant(r"^start_line (\d+) is past the end[;,] (.+)$"));
 
+/// What became of an edit that was not refused; the one that the user has more to do for comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::model) enum Fate {
+    /// It waits for the user.
+    Proposed,
+    /// The editor has made it.
+    Applied,
+}
+
+impl Fate {
+    /// From what an editing tool answered.
+    pub(in crate::model) fn of(text: &str) -> Self {
+        let is_applied = text.lines().any(|line| line.starts_with("Applied in the user's editor"));
+        if is_applied { Self::Applied } else { Self::Proposed }
+    }
+
+    pub(in crate::model) fn sentence(self) -> &'static str {
+        match self {
+            Self::Proposed => "The edit is proposed.",
+            Self::Applied => "The edit is applied.",
+        }
+    }
+}
+
 /// What begins with one of these after a sign is advice.
 static ADVICE: LazyLock<Regex> = LazyLock::new(|| {
     constant(
@@ -216,4 +240,16 @@ pub(in crate::model) fn fact(text: &str) -> String {
     let bare = ADVICE.replace_all(text, "");
     let bare = bare.trim().trim_end_matches(['.', ';', ':', ',']);
     if bare.is_empty() { text.to_owned() } else { bare.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_that_the_editor_has_made_is_not_called_proposed() {
+        let told = |text| Fate::of(text).sentence();
+        assert_eq!(told("edited a\nApplied in the user's editor, and saved."), "The edit is applied.");
+        assert_eq!(told("edited a\nStaged as a proposal: nothing is on disk yet."), "The edit is proposed.");
+    }
 }

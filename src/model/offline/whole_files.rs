@@ -2,9 +2,9 @@
 
 use super::{
     board::{Board, Call, Needed, Outcome},
-    change::{PROPOSED, nothing},
+    change::nothing,
     files::{by_name, locate, tree},
-    outputs::reason,
+    outputs::{Fate, reason},
     scene::Scene,
     section::{Section, counted, fence_language, fenced, ticked},
     wish::Target,
@@ -26,9 +26,10 @@ pub(super) fn create(path: &str, text: &str, overwrite: bool, board: &Board<'_>)
     }
     let verb = if there.is_error { "created" } else { "rewritten" };
     let mut section = Section::said(format!(
-        "{} is {verb} with {}. {PROPOSED}",
+        "{} is {verb} with {}. {}",
         ticked(path),
-        counted(text.lines().count(), "line", "lines")
+        counted(text.lines().count(), "line", "lines"),
+        Fate::of(&written.text).sentence(),
     ));
     if !text.is_empty() {
         section.paragraph(&fenced(fence_language(path), text));
@@ -45,20 +46,19 @@ pub(super) fn delete(target: &Target, board: &Board<'_>, scene: &Scene) -> Resul
         Err(why) => return Ok(nothing(&why)),
     };
     let outcome = board.ask(Call::new("delete_file").with("path", path.as_str()))?;
-    one_file(&outcome, &path, &format!("{} is deleted. {PROPOSED}", ticked(&path)), board)
+    one_file(&outcome, &path, &format!("{} is deleted.", ticked(&path)), board)
 }
 
 pub(super) fn relocate(from: &str, to: &str, board: &Board<'_>) -> Result<Section, Needed> {
     let outcome = board.ask(Call::new("move_file").with("from", from).with("to", to))?;
-    let section =
-        one_file(&outcome, from, &format!("{} is moved to {}. {PROPOSED}", ticked(from), ticked(to)), board)?;
+    let section = one_file(&outcome, from, &format!("{} is moved to {}.", ticked(from), ticked(to)), board)?;
     Ok(if outcome.is_error { section } else { section.with_files(vec![to.to_owned()]) })
 }
 
 /// The result of a call about one file; where it did not work, files of a like name are told, never used.
 fn one_file(outcome: &Outcome, path: &str, done: &str, board: &Board<'_>) -> Result<Section, Needed> {
     if !outcome.is_error {
-        return Ok(Section::said(done));
+        return Ok(Section::said(format!("{done} {}", Fate::of(&outcome.text).sentence())));
     }
     let mut section = nothing(&reason(&outcome.text));
     let like: Vec<_> =

@@ -256,7 +256,9 @@ fn byte_offset(text: &str, position: &Value, encoding: Encoding) -> Result<usize
             return Err(format!("{position} lies inside the character {char:?} ({encoding:?})"));
         }
     }
-    if units == character {
+    // "If the character value is greater than the line length it defaults back to the line length": an insertion into
+    // nothing may reach over its end.
+    if units == character || text.is_empty() {
         return Ok(start + line_text.len());
     }
     Err(format!("{position} lies past the end of its line ({encoding:?})"))

@@ -27,6 +27,17 @@ local function ending(result)
   return ('> **Not finished: %s.** %s'):format(reason:gsub('_', ' '), result.detail or '')
 end
 
+--- The files that the agent changed in their buffers only.
+local function not_saved(result)
+  if not result.unsaved or #result.unsaved == 0 then
+    return nil
+  end
+  local names = vim.tbl_map(function(uri)
+    return ('`%s`'):format(vim.fn.fnamemodify(vim.uri_to_fname(uri), ':.'))
+  end, result.unsaved)
+  return ('> Not saved yet: %s. `:wall` saves.'):format(table.concat(names, ', '))
+end
+
 --- The whole document: the question, the answer, and how it ended when that is worth saying.
 local function document(prompt, result)
   local parts = { '# ' .. prompt:gsub('%s+', ' ') }
@@ -34,6 +45,7 @@ local function document(prompt, result)
     table.insert(parts, result.answer)
   end
   table.insert(parts, ending(result))
+  table.insert(parts, not_saved(result))
   return vim.split(table.concat(parts, '\n\n'), '\r?\n')
 end
 
