@@ -9,7 +9,7 @@ use super::{
     list_words::{count, list},
     name_words::{define, uses},
     place::clean_path,
-    terms::{JUDGING, name_pattern},
+    terms::{JUDGING, is_stop_word, name_pattern},
     wish::{BeyondKind, Needle, Pick, Scope, Target, ToldAs, Wish},
     words::{constant, looks_like_name, looks_like_path},
 };
@@ -144,6 +144,15 @@ fn outline(clause: &Clause<'_>, has_open_file: bool) -> Option<Vec<Wish>> {
     }
     if let Some(folder) = clause.scope().filter(|scope| scope.told_as != ToldAs::Word) {
         return Some(vec![Wish::Outline { target: Target::Path(folder.path) }]);
+    }
+    // "what does main do": a word that says nothing in a question, and is a name in the code.
+    const PRONOUNS: &str = "it this that these those they everything something anything one here there";
+    if let [what, does, name, do_] = clause.tokens
+        && [what, does, do_].map(|token| token.word.as_str()) == ["what", "does", "do"]
+        && is_stop_word(&name.word)
+        && !among(&name.word, PRONOUNS)
+    {
+        return Some(vec![Wish::Define { name: name.text.clone(), scope: None }]);
     }
     // "explain `run_turn`": a name in the code.
     let names = clause.subjects(1);

@@ -103,7 +103,7 @@ pub(super) fn define(clause: &Clause<'_>) -> Option<Vec<Wish>> {
     let before = kind
         .checked_sub(1)
         .and_then(|at| clause.tokens.get(at))
-        .filter(|token| token.is_quoted() || looks_like_name(&token.text));
+        .filter(|token| token.is_quoted() || looks_like_name(&token.text) || token.word == "main");
     if !is_order || kind > 4 {
         return None;
     }

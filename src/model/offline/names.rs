@@ -28,6 +28,13 @@ const MORE_LINES: usize = 40;
 /// Lines above a definition that are quoted: its comment and attributes.
 const LINES_BEFORE: usize = 4;
 
+/// Whether the same message asks for the definition as well as for the uses, so that neither is told twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherHalf {
+    Asked,
+    Unasked,
+}
+
 /// A name as a pattern: as it stands, or in any spelling when it is told in words.
 struct Name {
     pattern: String,
@@ -78,7 +85,12 @@ impl Name {
     }
 }
 
-pub(super) fn define(name: &str, scope: Option<&str>, board: &Board<'_>) -> Result<Section, Needed> {
+pub(super) fn define(
+    name: &str,
+    scope: Option<&str>,
+    uses_too: OtherHalf,
+    board: &Board<'_>,
+) -> Result<Section, Needed> {
     let told = Name::new(name);
     let uses = match matches_of(board.ask(search(&told.alone(), told.exact, scope))?) {
         Ok(uses) => uses,
@@ -93,7 +105,7 @@ pub(super) fn define(name: &str, scope: Option<&str>, board: &Board<'_>) -> Resu
         found = matches_of(outcome).unwrap_or_default().matches;
     }
     found.retain(|found| !is_comment(&found.text));
-    found.sort_by_key(definition_rank);
+    found.sort_by_key(|found| definition_rank(name, found));
     let place = place(scope);
     if found.is_empty() && uses.matches.is_empty() {
         let mut section = Section::said(format!("{} was not found in {place}.", ticked(name)));
@@ -134,6 +146,7 @@ pub(super) fn define(name: &str, scope: Option<&str>, board: &Board<'_>) -> Resu
         .filter(|used| !found.iter().any(|found| found.path == used.path && found.line == used.line))
         .collect();
     let also = match others.len() {
+        _ if uses_too == OtherHalf::Asked => String::new(),
         0 => String::new(),
         count => format!(
             "; it stands on {}{}",
@@ -168,7 +181,7 @@ pub(super) fn define(name: &str, scope: Option<&str>, board: &Board<'_>) -> Resu
     if let Some(rest) = found.get(best.len()..).filter(|rest| !rest.is_empty()) {
         section.paragraph(&shown(rest));
     }
-    if !others.is_empty() && others.len() <= FEW {
+    if !others.is_empty() && others.len() <= FEW && uses_too == OtherHalf::Unasked {
         section.paragraph("It also stands here:");
         section.paragraph(&match_list(others.into_iter()));
     }
@@ -219,12 +232,17 @@ fn is_comment(line: &str) -> bool {
         || (line.starts_with("# ") && !line.starts_with("# !"))
 }
 
-/// Code before tests, tests before prose; what looks like a definition in its language first.
-fn definition_rank(found: &Match) -> (bool, bool, bool) {
+/// Code before tests and benchmarks, these before prose; what looks like a definition in its language first, and of
+/// these what stands in a file of that name: of many a `main` the one of `src/main.rs`.
+fn definition_rank(name: &str, found: &Match) -> (bool, bool, bool, bool) {
+    const ASIDE: [&str; 6] = ["bench", "benches", "benchmarks", "example", "examples", "fuzz"];
     let lower = found.path.to_lowercase();
     let is_prose = [".md", ".txt", ".rst", ".adoc", ".lock"].iter().any(|end| lower.ends_with(end));
     let is_test = lower.contains("test") || lower.contains("spec");
-    (is_prose, !is_definition(&found.path, &found.text), is_test)
+    let is_aside = is_test || lower.split('/').any(|part| ASIDE.contains(&part));
+    let file = lower.rsplit('/').next().unwrap_or_default();
+    let is_namesake = file.split('.').next() == Some(name.to_lowercase().as_str());
+    (is_prose, !is_definition(&found.path, &found.text), is_aside, !is_namesake)
 }
 
 pub(super) fn uses(
@@ -232,6 +250,7 @@ pub(super) fn uses(
     scope: Option<&str>,
     calls_only: bool,
     count_only: bool,
+    definition_too: OtherHalf,
     board: &Board<'_>,
 ) -> Result<Section, Needed> {
     let told = Name::new(name);
@@ -261,15 +280,18 @@ pub(super) fn uses(
     let files = distinct(used.iter().map(|found| found.path.as_str()));
     let at_least = if found.truncated { "at least " } else { "" };
     let mut section = match (used.is_empty(), defined.first()) {
+        (true, Some(_)) if definition_too == OtherHalf::Asked => {
+            Section::said(format!("{} is {verb} nowhere else in {place}.", ticked(name)))
+        }
         (true, Some(only)) => Section::said(format!(
             "{} is defined at {} and {verb} nowhere else in {place}.",
             ticked(name),
             ticked(&format!("{}:{}", only.path, only.line))
         )),
         _ => Section::said(format!(
-            "{} is {verb} {at_least}{} in {}.",
+            "{} is {verb} on {at_least}{} in {}.",
             ticked(name),
-            on_lines(used.len()),
+            counted(used.len(), "line", "lines"),
             counted(files.len(), "file", "files")
         )),
     };
@@ -283,7 +305,7 @@ pub(super) fn uses(
         section.paragraph(&per_file.join("\n"));
     }
     section.paragraph(&shown(&used));
-    if !defined.is_empty() && !used.is_empty() {
+    if !defined.is_empty() && !used.is_empty() && definition_too == OtherHalf::Unasked {
         section.paragraph("Lines that look like its definition:");
         section.paragraph(&shown(&defined));
     }

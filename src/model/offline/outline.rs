@@ -161,6 +161,16 @@ static YAML_KEY: LazyLock<Regex> = LazyLock::new(|| constant(r#"^(\s{0,4})(?:- )
 /// Longer signatures are cut.
 const MAX_TEXT: usize = 140;
 
+/// What the entries are that are neither functions nor types: one of them, and several.
+pub(super) fn other_entries(path: &str) -> (&'static str, &'static str) {
+    match language(path) {
+        Some(Language::Markdown) => ("heading", "headings"),
+        Some(Language::Toml | Language::Json | Language::Yaml) => ("key", "keys"),
+        Some(Language::Html) => ("heading or other element", "headings and other elements"),
+        _ => ("other item", "other items"),
+    }
+}
+
 pub(super) fn outline<'a>(path: &str, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Entry> {
     let Some(language) = language(path) else { return Vec::new() };
     let mut entries = Vec::new();

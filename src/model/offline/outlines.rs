@@ -81,12 +81,7 @@ fn entry_list(entries: &[Entry]) -> String {
 
 /// "12 functions, 3 types".
 fn parts(path: &str, entries: &[Entry]) -> Option<String> {
-    let is_page = [".html", ".htm", ".xhtml"].iter().any(|end| path.to_lowercase().ends_with(end));
-    let (one, many) = if is_page {
-        ("heading or other element", "headings and other elements")
-    } else {
-        ("heading, key or other item", "headings, keys and other items")
-    };
+    let (one, many) = outline::other_entries(path);
     let count = |kind: EntryKind| entries.iter().filter(|entry| entry.kind == kind).count();
     let parts: Vec<_> = [
         (count(EntryKind::Function), "function", "functions"),

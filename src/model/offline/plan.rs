@@ -5,7 +5,9 @@ use crate::protocol::Item;
 
 use super::{
     board::{Board, Call, Needed, Turn},
-    change, files, find, names, outlines, question, read,
+    change, files, find,
+    names::{self, OtherHalf},
+    outlines, question, read,
     scene::Scene,
     scope::{in_folder, in_place},
     section::Section,
@@ -62,12 +64,15 @@ fn carry_out_all(turn: &Turn<'_>, turns_back: usize) -> Result<Vec<Section>, Nee
             break;
         }
         let board = turn.board(since);
-        match carry_out(wish, &board, &scene) {
+        match carry_out(wish, &wishes, &board, &scene) {
             Ok(section) => {
                 if !section.files.is_empty() {
                     scene.recent.clone_from(&section.files);
                 }
-                sections.push(section);
+                // Two words for one thing, as the parts of a path with a blank, are answered once.
+                if !sections.contains(&section) {
+                    sections.push(section);
+                }
                 since = since.max(board.seen_until());
             }
             Err(Needed(calls)) => {
@@ -105,7 +110,11 @@ fn recall(scene: &mut Scene, earlier: &Turn<'_>, turns_back: usize) {
     }
 }
 
-fn carry_out(wish: &Wish, board: &Board<'_>, scene: &Scene) -> Result<Section, Needed> {
+/// `all`: the wishes of the message, this one among them.
+fn carry_out(wish: &Wish, all: &[Wish], board: &Board<'_>, scene: &Scene) -> Result<Section, Needed> {
+    let other_half = |is_it: &dyn Fn(&Wish) -> bool| {
+        if all.iter().any(is_it) { OtherHalf::Asked } else { OtherHalf::Unasked }
+    };
     match wish {
         Wish::List { scope, filter, deep } => {
             in_folder(scope.as_ref(), board, |folder| files::list(folder, filter, *deep, board))
@@ -133,10 +142,15 @@ fn carry_out(wish: &Wish, board: &Board<'_>, scene: &Scene) -> Result<Section, N
             in_place(scope.as_ref(), board, |place| find::find(needle, place, *count, board))
         }
         Wish::Define { name, scope } => {
-            in_place(scope.as_ref(), board, |place| names::define(name, place, board))
+            let uses = other_half(&|other| matches!(other, Wish::Uses { name: used, .. } if used == name));
+            in_place(scope.as_ref(), board, |place| names::define(name, place, uses, board))
         }
         Wish::Uses { name, scope, calls_only, count } => {
-            in_place(scope.as_ref(), board, |place| names::uses(name, place, *calls_only, *count, board))
+            let definition =
+                other_half(&|other| matches!(other, Wish::Define { name: defined, .. } if defined == name));
+            in_place(scope.as_ref(), board, |place| {
+                names::uses(name, place, *calls_only, *count, definition, board)
+            })
         }
         Wish::Replace(replacement) => change::replace(replacement, board, scene),
         Wish::Set { key, value, target } => change::set(key, value, target, board, scene),

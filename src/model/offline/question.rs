@@ -84,8 +84,7 @@ pub(super) fn answer(
     let passages = rank::passages(&terms, &evidence.rarity, &evidence.lines);
     if passages.is_empty() {
         files::append_sentence(&mut section.headline, &format!("Nothing was found for {looked_for}."));
-        let tried: Vec<_> = terms.iter().map(|term| ticked(&term.pattern)).collect();
-        section.paragraph(&format!("Searched all files, in any case, for {}.", tried.join(", ")));
+        section.paragraph("All files were searched, in any case and for other forms of the words too.");
         section.paragraph(
             &evidence.error.map(|error| format!("A search did not work: {error}.")).unwrap_or_default(),
         );
@@ -93,7 +92,7 @@ pub(super) fn answer(
     }
     let windows = windows(&passages);
     let read = together(&windows, |window| read(&window.path, Some((window.first, window.last)), board))?;
-    files::append_sentence(&mut section.headline, &most_telling(&passages));
+    files::append_sentence(&mut section.headline, &best_match(&passages));
     for (window, (path, file)) in windows.iter().zip(read) {
         let held: Vec<_> = window
             .terms
@@ -101,7 +100,8 @@ pub(super) fn answer(
             .filter_map(|index| terms.get(*index))
             .map(|term| term.shown.as_str())
             .collect();
-        section.paragraph(&format!("**{path}:{}** ({})", window.best_line, held.join(", ")));
+        let held = if terms.len() > 1 { format!(" ({})", held.join(", ")) } else { String::new() };
+        section.paragraph(&format!("**{path}:{}**{held}", window.best_line));
         match file {
             ReadFile::Lines(lines) => section.paragraph(&numbered(&path, lines.numbered())),
             _ => section.paragraph(&numbered(
@@ -128,15 +128,15 @@ pub(super) fn answer(
     Ok(section)
 }
 
-/// "Most telling is `a.rs:3`: `…`; see also …".
-fn most_telling(passages: &[Passage]) -> String {
+/// "The best match is `a.rs:3`: `…`; see also …".
+fn best_match(passages: &[Passage]) -> String {
     let place = |passage: &Passage| ticked(&format!("{}:{}", passage.path, passage.best_line));
     let Some((first, others)) = passages.split_first() else { return String::new() };
     let line =
         first.lines.iter().find(|(number, _)| *number == first.best_line).map_or("", |(_, text)| text.trim());
     let others: Vec<_> = others.iter().map(place).collect();
     let also = if others.is_empty() { String::new() } else { format!("; see also {}", others.join(", ")) };
-    format!("Most telling is {}: {}{also}.", place(first), ticked(line))
+    format!("The best match is {}: {}{also}.", place(first), ticked(line))
 }
 
 /// The lines to read for each passage; those that touch in one file become one.

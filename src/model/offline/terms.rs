@@ -101,6 +101,11 @@ fn term(token: &Token) -> Option<Term> {
             }
             let parts: Vec<_> = bare.split('-').filter(|part| !part.is_empty()).map(stem).collect();
             let pattern = parts.iter().map(|part| regex::escape(part)).collect::<Vec<_>>().join("[-_ ]?");
+            // The user's own word first: the search is shown to them.
+            let pattern = match bare.strip_prefix(pattern.as_str()) {
+                Some(ending) if !ending.is_empty() => format!("{bare}|{pattern}"),
+                _ => pattern,
+            };
             (!pattern.is_empty()).then_some(Term { shown: bare, pattern, weight: 1 })
         }
     }

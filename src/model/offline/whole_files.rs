@@ -60,9 +60,11 @@ fn one_file(outcome: &Outcome, path: &str, done: &str, board: &Board<'_>) -> Res
     if !outcome.is_error {
         return Ok(Section::said(format!("{done} {}", Fate::of(&outcome.text).sentence())));
     }
-    let mut section = nothing(&reason(&outcome.text));
-    let like: Vec<_> =
-        by_name(&tree(board)?, path).into_iter().filter(|known| known != path).take(5).collect();
+    let why = reason(&outcome.text);
+    let mut section = nothing(&why);
+    // The tool names some of them itself.
+    let is_news = |known: &String| known != path && !why.contains(known.as_str());
+    let like: Vec<_> = by_name(&tree(board)?, path).into_iter().filter(is_news).take(5).collect();
     if !like.is_empty() {
         section.paragraph(&format!(
             "Files with such a name: {}.",

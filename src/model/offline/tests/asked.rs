@@ -81,6 +81,66 @@ fn check_results(prompts: &[&str], expected: Expect) {
     expected.assert_eq(&text);
 }
 
+/// `main` says nothing in other questions, where it means the most important.
+#[test]
+fn what_main_does_is_asked_of_the_function() {
+    check_results(
+        &["what does main do", "what does main do?", "explain the main function", "what does it do"],
+        expect![[r#"
+            > what does main do
+            `main` was not found in the workspace.
+            > what does main do?
+            `main` was not found in the workspace.
+            > explain the main function
+            `main` was not found in the workspace.
+            > what does it do
+            No file was spoken of before: name the file.
+        "#]],
+    );
+    let many =
+        "//- benches/a.rs\nfn main() {}\n//- src/app.rs\nfn main() {}\n//- src/main.rs\nfn main() {}\n";
+    let answer = answer(many, "what does main do");
+    assert!(answer.starts_with("`main` is defined at `src/main.rs:1`"), "{answer}");
+}
+
+#[test]
+fn a_definition_and_its_uses_are_told_once_each() {
+    check(
+        &["where is parse_price defined and who calls it"],
+        expect![[r#"
+        > where is parse_price defined and who calls it
+        `parse_price` is defined at `shop/cart.py:19`. `parse_price` is called on 1 line in 1 file.
+
+        **shop/cart.py:19**
+
+        ```python
+           18  # ask: where is parse_price used?
+           19  def parse_price(text):
+           20      # TODO: commas
+           21      return float(text)
+        ```
+
+        `parse_price`:
+
+        - `shop/main.py:4` `cart.add(Item("tea", parse_price("2.5")))`
+
+    "#]],
+    );
+}
+
+#[test]
+fn the_parts_of_a_file_are_called_what_they_are() {
+    check_results(
+        &["outline docs/setup guide.md", "outline shop/main.py"],
+        expect![[r#"
+        > outline docs/setup guide.md
+        `docs/setup guide.md` has 3 lines: 1 heading. It says of itself: “two three”
+        > outline shop/main.py
+        `shop/main.py` has 4 lines.
+    "#]],
+    );
+}
+
 #[test]
 fn every_phrase_that_the_help_names_is_understood() {
     let mut text = String::new();
@@ -285,7 +345,7 @@ fn each_thing_that_is_named_is_looked_for() {
             > where are Cart and Item defined?
             `Cart` is defined at `shop/cart.py:12`; it stands on 2 other lines. `Item` is defined at `shop/cart.py:6`; it stands on 2 other lines.
             > where is parse_price defined and used?
-            `parse_price` is defined at `shop/cart.py:19`; it stands on 2 other lines. `parse_price` is used on 2 lines in 1 file.
+            `parse_price` is defined at `shop/cart.py:19`. `parse_price` is used on 2 lines in 1 file.
             > who calls add and parse_price?
             `add` is called on 1 line in 1 file. `parse_price` is called on 1 line in 1 file.
             > how many TODOs and FIXMEs are there?
@@ -336,9 +396,9 @@ fn what_is_beyond_this_model_is_said_and_its_words_are_not_looked_for() {
             ```
 
             > what is wrong with parse_price?
-            Judging code is beyond the built-in model, which only searches, reads and makes exact edits. Most telling is `shop/cart.py:19`: `def parse_price(text):`; see also `shop/main.py:1`.
+            Judging code is beyond the built-in model, which only searches, reads and makes exact edits. The best match is `shop/cart.py:19`: `def parse_price(text):`; see also `shop/main.py:1`.
 
-            **shop/cart.py:19** (parse_price)
+            **shop/cart.py:19**
 
             ```python
                16  
@@ -349,7 +409,7 @@ fn what_is_beyond_this_model_is_said_and_its_words_are_not_looked_for() {
                21      return float(text)
             ```
 
-            **shop/main.py:1** (parse_price)
+            **shop/main.py:1**
 
             ```python
                 1  from .cart import Cart, Item, parse_price
@@ -363,10 +423,10 @@ fn what_is_beyond_this_model_is_said_and_its_words_are_not_looked_for() {
             > run the tests
             Working out a command is beyond the built-in model: give it in back-ticks, as in run `…`. Nothing was found for `tests`.
 
-            Searched all files, in any case, for `test`.
+            All files were searched, in any case and for other forms of the words too.
 
             > Write a class for TAX_RATE
-            Writing is beyond the built-in model, which only searches, reads and makes exact edits. Most telling is `shop/cart.py:3`: `TAX_RATE = 0.2`.
+            Writing is beyond the built-in model, which only searches, reads and makes exact edits. The best match is `shop/cart.py:3`: `TAX_RATE = 0.2`.
 
             **shop/cart.py:3** (TAX_RATE, class)
 
@@ -394,9 +454,9 @@ fn what_is_beyond_this_model_is_said_and_its_words_are_not_looked_for() {
             Looked for `TAX_RATE`, `class`: 4 lines in 2 files, ranked by how many of the terms stand together and how rare they are.
 
             > how do I run the cart?
-            Most telling is `shop/cart.py:12`: `class Cart:`; see also `shop/main.py:1`.
+            The best match is `shop/cart.py:12`: `class Cart:`; see also `shop/main.py:1`.
 
-            **shop/cart.py:12** (cart)
+            **shop/cart.py:12**
 
             ```python
                 1  """A cart."""
@@ -419,7 +479,7 @@ fn what_is_beyond_this_model_is_said_and_its_words_are_not_looked_for() {
                18  # ask: where is parse_price used?
             ```
 
-            **shop/main.py:1** (cart)
+            **shop/main.py:1**
 
             ```python
                 1  from .cart import Cart, Item, parse_price

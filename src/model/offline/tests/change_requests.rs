@@ -196,11 +196,11 @@ fn a_sentence_that_bounds_a_change_holds_it_back() {
             > delete code.py, which is empty
               Nothing was changed: “which is empty” may restrict the change; ask for the change alone. Nothing was found for `empty`.
             > if code.py is empty, delete util.py
-              Nothing was changed: “if code.py is empty” may restrict the change; ask for the change alone. Most telling is `README.md:1`: `See code.py and util.py.`.
+              Nothing was changed: “if code.py is empty” may restrict the change; ask for the change alone. The best match is `README.md:1`: `See code.py and util.py.`.
             > do not touch code.py, delete util.py
-              Nothing was changed: “do not touch code.py” may restrict the change; ask for the change alone. Most telling is `README.md:1`: `See code.py and util.py.`.
+              Nothing was changed: “do not touch code.py” may restrict the change; ask for the change alone. The best match is `README.md:1`: `See code.py and util.py.`.
             > please do not delete code.py
-              Most telling is `README.md:1`: `See code.py and util.py.`.
+              The best match is `README.md:1`: `See code.py and util.py.`.
             > delete a.txt and refactor code.py
               Nothing was changed: “refactor code.py” may restrict the change; ask for the change alone. Writing is beyond the built-in model, which only searches, reads and makes exact edits. `code.py` has 6 lines: 1 function.
             > replace foo with bar in a.txt, then delete line 2 of a.txt
@@ -214,9 +214,9 @@ fn a_sentence_that_bounds_a_change_holds_it_back() {
             > From the log:\n- delete code.py
               Nothing was changed: “From the log:” may restrict the change; ask for the change alone. Nothing was found for `log`.
             > I deleted code.py yesterday
-              Most telling is `README.md:1`: `See code.py and util.py.`.
+              The best match is `README.md:1`: `See code.py and util.py.`.
             > what would delete code.py do
-              Most telling is `README.md:1`: `See code.py and util.py.`.
+              The best match is `README.md:1`: `See code.py and util.py.`.
             > delete 1.txt, 2.txt, 3.txt, 4.txt, 5.txt, 6.txt, 7.txt, a.txt and code.py
               Nothing was changed: one message may hold 8 requests; ask for the change alone. Only the first 8 things are answered: ask again for the 1 after them.
         "#]],
@@ -476,7 +476,7 @@ fn files_are_moved_only_from_one_path_to_another() {
             > move code.py and util.py to lib/
               Nothing was changed: “and util.py to lib/” was not understood; what is understood: move FILE to FILE; move FILE to FOLDER/.
             > rename code.py to lib.py and update the imports
-              Nothing was changed: “update the imports” may restrict the change; ask for the change alone. Writing is beyond the built-in model, which only searches, reads and makes exact edits. Most telling is `code.py:1`: `import os`.
+              Nothing was changed: “update the imports” may restrict the change; ask for the change alone. Writing is beyond the built-in model, which only searches, reads and makes exact edits. The best match is `code.py:1`: `import os`.
             > move code.py to lib/
               code.py is gone
               new lib/code.py: "import os\nimport sys\n\n# TODO later\ndef f(x):\n    return x + 1\n"
@@ -521,11 +521,11 @@ fn new_text_is_written_only_where_it_is_clear_which() {
         ],
         expect![[r#"
             > create a function foo in new.py
-              Writing is beyond the built-in model, which only searches, reads and makes exact edits. There is no file new.py. Most telling is `a.txt:1`: `foo`; see also `README.md:2`.
+              Writing is beyond the built-in model, which only searches, reads and makes exact edits. There is no file new.py. The best match is `a.txt:1`: `foo`; see also `README.md:2`.
             > create a test for code.py
-              Writing is beyond the built-in model, which only searches, reads and makes exact edits. `code.py` has 6 lines: 1 function. Most telling is `README.md:1`: `See code.py and util.py.`.
+              Writing is beyond the built-in model, which only searches, reads and makes exact edits. `code.py` has 6 lines: 1 function. The best match is `README.md:1`: `See code.py and util.py.`.
             > create new.py with the contents of code.py
-              Writing is beyond the built-in model, which only searches, reads and makes exact edits. There is no file new.py. Most telling is `README.md:1`: `See code.py and util.py.`.
+              Writing is beyond the built-in model, which only searches, reads and makes exact edits. There is no file new.py. The best match is `README.md:1`: `See code.py and util.py.`.
             > create new.py with the text of the license
               Writing is beyond the built-in model, which only searches, reads and makes exact edits. There is no file new.py. Nothing was found for `new`, `license`, `text`.
             > overwrite a.txt with the contents of util.py
