@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "askls", version, max_term_width = 100)]
 pub struct Arguments {
-    /// Speak the language server protocol over stdin and stdout; this is what happens anyway.
+    /// Speak the language server protocol over stdin and stdout; this is the default.
     #[arg(long, hide = true)]
     pub stdio: bool,
     #[command(subcommand)]
@@ -36,14 +36,14 @@ pub struct Arguments {
 pub enum Command {
     /// Be the language server, over stdin and stdout.
     Lsp {
-        /// Accepted, since editors say it; there is no other way.
+        /// Accepted because editors pass it; there is no other way.
         #[arg(long)]
         stdio: bool,
     },
     /// Ask the agent about a folder and print its answer.
     #[command(after_help = EXIT_CODES)]
     Ask(AskArguments),
-    /// Say which model would answer and why, and every setting with where it comes from.
+    /// Say which model would answer, why, and at what price; list every setting and where it comes from.
     Status(StatusArguments),
     /// Print the JSON schema of the settings.
     SettingsSchema,
@@ -60,19 +60,19 @@ pub struct AskArguments {
     prompt: Vec<String>,
     #[command(flatten)]
     common: CommonArguments,
-    /// Print one JSON event a line instead of the answer; nothing when no turn could begin.
+    /// Print one JSON event per line instead of the answer; nothing if no turn could begin.
     #[arg(long)]
     json: bool,
-    /// What goes ahead without a question: reading only, edits, or all, commands included.
+    /// What goes ahead without a question: only reading, edits, or everything including commands.
     #[arg(long, value_name = "WHAT", value_parser = ["none", "edits", "all"])]
     approve: Option<String>,
-    /// Write the edits when the agent has answered; without it they are only printed, as a diff.
+    /// Write the edits once the agent has answered; otherwise they are only printed, as a diff.
     #[arg(long)]
     apply: bool,
     /// Most model requests.
     #[arg(long, value_name = "N")]
     max_steps: Option<u32>,
-    /// What happens when all of them are used: end as an error, end with a message, or ask for a last answer without tools.
+    /// What happens when they are used up: end with an error, end with a message, or ask for a last answer without tools.
     #[arg(long, value_name = "HOW", value_parser = ["error", "message", "final_answer"])]
     on_limit: Option<String>,
     /// Show the arguments and results of tools, the reasoning and the tokens on stderr.
@@ -91,16 +91,16 @@ pub struct StatusArguments {
 
 #[derive(Debug, Args)]
 struct CommonArguments {
-    /// The project's folder; may be given several times.
+    /// The project's folder; may be repeated.
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: Vec<PathBuf>,
-    /// The model's name as its server knows it; `offline` is the model inside askls.
+    /// The model's name as its server knows it; `offline` is the built-in model.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Where the model server's API begins, as http://127.0.0.1:11434/v1.
+    /// Where the model server's API begins, such as http://127.0.0.1:11434/v1.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// How the server is spoken to.
+    /// How to speak to the server.
     #[arg(long, value_name = "WIRE", value_parser = ["responses", "chat", "messages"])]
     wire: Option<String>,
 }

@@ -9,8 +9,10 @@ pub mod environment;
 pub mod key;
 mod load;
 mod project;
+pub mod report;
 pub mod schema;
 mod unusable;
+mod written;
 
 use std::{
     collections::BTreeMap,
@@ -190,7 +192,10 @@ impl Settings {
             let source = path.display().to_string();
             match load::read_bytes(&path) {
                 Ok(pem) => Ok(Certificates { source, pem: pem.into() }),
-                Err(error) => Err(format!("ca_file {source} cannot be read: {error}")),
+                Err(error) => {
+                    let origin = self.origin("ca_file");
+                    Err(format!("{origin}: ca_file {source} cannot be read: {error}"))
+                }
             }
         });
         let (certificates, unreadable) = match certificates.transpose() {
@@ -313,6 +318,10 @@ impl Settings {
 }
 
 impl Origin {
+    fn is_file(&self) -> bool {
+        matches!(self, Self::UserFile(_) | Self::ProjectFile(_))
+    }
+
     fn rank(&self) -> u8 {
         match self {
             Self::Default => 0,

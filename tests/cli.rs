@@ -535,7 +535,7 @@ async fn a_broken_settings_file_costs_a_warning_only() {
     let ran = place.run(&["ask", "go"]).await;
     ran.assert_code(0)
         .assert_stderr("config.toml:1:1: there is no setting max_step; did you mean max_steps?")
-        .assert_stderr("config.toml:2:14: not valid TOML")
+        .assert_stderr("config.toml:2:14: this line is not valid TOML")
         .assert_stderr("config.toml:3:1: approvals must be one of none, edits, all, not \"some\"");
     assert_eq!(ran.stdout, "ok\n");
 }
@@ -592,13 +592,31 @@ async fn a_server_that_cannot_be_understood_is_not_replaced_by_another() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_set_twice_ends_the_ask_and_anything_else_costs_a_warning() {
+    let model = FakeModel::start(Wire::Chat, [text("ok")]);
+    let place = Place::new(&[]).with_model(&model);
+    place.write("config/askls/config.toml", "max_steps = 3\nmax_steps = 4\n");
+    place.run(&["ask", "go"]).await.assert_code(0).assert_stderr(
+        "config.toml:2:1: max_steps is set twice, in lines 1 and 2; line 1 is used: remove one of them",
+    );
+    place.write("config/askls/config.toml", "[headers]\nX-Team = 'a'\n\n[headers]\nX-Team = 'b'\n");
+    place
+        .run(&["ask", "go"])
+        .await
+        .assert_code(2)
+        .assert_stderr("error: ")
+        .assert_stderr("config.toml:4:2: [headers] is set twice, in lines 1 and 4: remove one of them");
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_cloned_project_cannot_take_the_key_elsewhere() {
     let mine = FakeModel::start(Wire::Chat, [text("ok")]);
     let theirs = FakeModel::start(Wire::Chat, []);
     let place = Place::new(&[(".askls/config.toml", &format!("base_url = '{}'\n", theirs.base_url()))])
         .variable("ASKLS_API_KEY", "sk-mine");
     place.write("config/askls/config.toml", &format!("base_url = '{}'\nmodel = 'm'\n", mine.base_url()));
-    place.run(&["ask", "go"]).await.assert_code(0).assert_stderr("base_url of a project is ignored");
+    place.run(&["ask", "go"]).await.assert_code(0).assert_stderr("base_url is ignored in a project's file");
     assert_eq!(mine.request(1).await.header("authorization"), Some("Bearer sk-mine"));
 }
 
@@ -677,7 +695,41 @@ async fn status_says_which_model_and_why_and_where_settings_come_from() {
     assert_eq!(status["warnings"].as_array().unwrap().len(), 1, "{status:#}");
     let ran = place.run(&["status", "--model", "m", "--base-url", "http://localhost:1/v1"]).await;
     assert!(ran.assert_code(0).stdout.contains("\nmodel: m (chat at "), "{}", ran.stdout);
-    assert!(ran.stdout.contains("max_steps         5  ("), "{}", ran.stdout);
+    let settings = ran.stdout.split("\nsettings:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let columns: Vec<_> = settings
+        .lines()
+        .map(|line| {
+            line.trim_start()
+                .find(' ')
+                .map(|end| (&line.trim_start()[..end], line.len() - line[2 + end..].trim_start().len()))
+        })
+        .map(Option::unwrap)
+        .collect();
+    assert!(columns.iter().all(|(_, column)| *column == columns[0].1), "{columns:?}");
+    assert!(columns.iter().any(|(name, _)| *name == "parallel_tool_calls"), "{columns:?}");
+}
+
+#[tokio::test]
+async fn status_says_what_holds_for_the_chosen_model_and_what_it_costs() {
+    let place = Place::new(&[]);
+    let arguments = ["status", "--model", "qwen3", "--base-url", "http://models.test/v1"];
+    let ran = place.run(&arguments).await;
+    assert!(
+        ran.assert_code(0).stdout.contains("\nprice: not known (set price to see what turns cost)\n"),
+        "{ran:?}"
+    );
+    place.write(
+        "config/askls/config.toml",
+        "[models.'qwen*']\ntemperature = 0.2\nprice = { input = 0.5, output = 2 }\n[models.other]\nwindow = 9\n",
+    );
+    let ran = place.run(&arguments).await;
+    let expected = "\nprice: input $0.5, output $2 per million tokens ([models.\"qwen*\"])\n\
+                    models: [models.\"qwen*\"] sets price = {\"input\":0.5,\"output\":2}, temperature = 0.2\n";
+    assert!(ran.assert_code(0).stdout.contains(expected), "{}", ran.stdout);
+    let ran = place.run(&[&arguments[..], &["--json"]].concat()).await;
+    let status: Value = serde_json::from_str(&ran.assert_code(0).stdout).unwrap();
+    assert_eq!(status["price"]["input"], 0.5, "{status:#}");
+    assert_eq!(status["models"][0]["name"], "qwen*", "{status:#}");
 }
 
 #[tokio::test]
@@ -692,6 +744,10 @@ async fn status_moves_no_terminal_whatever_a_project_sets() {
     assert!(ran.stdout.contains(r"m\u{1b}[2J\nwarnings: \u{202e}"), "{ran:?}");
     assert!(ran.stdout.contains(r"\u{1b}[31mred"), "{ran:?}");
     assert!(!ran.stdout.contains(['\u{1b}', '\u{202e}']), "{ran:?}");
+    let json = place.run(&["status", "--json"]).await;
+    assert!(!json.stdout.contains(['\u{1b}', '\u{202e}']), "{json:?}");
+    let status: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(status["settings"]["model"]["value"], "m\u{1b}[2J\nwarnings: \u{202e}");
 }
 
 #[tokio::test]

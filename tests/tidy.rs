@@ -203,6 +203,28 @@ fn no_file_outgrows_its_purpose() {
     assert_none(sources().iter().flat_map(length_faults).collect());
 }
 
+/// Tests talk to servers on this machine, which a proxy does not reach; what `tests/run` installs comes through them.
+#[cfg(target_os = "linux")]
+#[test]
+fn tests_run_without_the_proxies_and_keys_of_the_environment() {
+    let script = read("tests/run");
+    let start = script.find("\nisolated() {").unwrap();
+    let function = &script[start..start + script[start..].find("\n}\n").unwrap() + 3];
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+    let names = names.iter().flat_map(|name| [(*name).to_owned(), name.to_lowercase()]);
+    let names = names.chain(["OPENAI_API_KEY".to_owned()]);
+    let scratch = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new("bash")
+        .args(["-c", &format!("scratch=$1\n{function}\nisolated 60 env"), "bash"])
+        .arg(scratch.path())
+        .envs(names.map(|name| (name, "http://proxy.invalid")))
+        .output()
+        .unwrap();
+    let seen = String::from_utf8(output.stdout).unwrap();
+    assert!(seen.contains("\nXDG_CONFIG_HOME="), "{seen}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!seen.contains("proxy.invalid"), "{seen}");
+}
+
 #[test]
 fn the_readme_names_every_setting_and_command() {
     let readme = read("README.md");

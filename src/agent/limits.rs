@@ -40,7 +40,7 @@ const MAX_REASON_CHARS: usize = 300;
 pub enum OnLimit {
     /// The turn ends as an error.
     Error,
-    /// The turn ends with a message that says how far it came.
+    /// The turn ends with a message that says how far it got.
     #[default]
     Message,
     /// One more request, in which no tool may be called, so that the model can say what it has.

@@ -182,7 +182,7 @@ fn doubled(wait: Duration, times: u32) -> Duration {
 
 fn too_long(error: ModelError, asked: Duration, longest: Duration) -> ModelError {
     let message = format!(
-        "{}; the server asks for a wait of {}, longer than the {} that askls waits by itself: ask again then",
+        "{}; the server asks for a wait of {}, longer than the {} that askls is willing to wait: ask again then",
         error.message,
         in_words(asked),
         in_words(longest)
@@ -288,7 +288,7 @@ mod tests {
             attempts(3),
             &after(5000),
             &[],
-            "busy; the server asks for a wait of 84 min, longer than the 2 min that askls waits by itself: ask again then",
+            "busy; the server asks for a wait of 84 min, longer than the 2 min that askls is willing to wait: ask again then",
         );
     }
 

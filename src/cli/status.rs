@@ -1,16 +1,19 @@
 //! `askls status`: which model would answer and why, and every setting with where it comes from. Never a key.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use crate::{
-    config::{Environment, Loaded},
+    config::{
+        Environment, Loaded,
+        report::{Report, line, shown_json},
+    },
     model::{
         ErrorKind, ModelError,
         select::{self, Chosen},
     },
-    tools::output::visible,
+    workspace::deceptive::is_deceptive,
 };
 
 use super::{Exit, StatusArguments, print};
@@ -20,7 +23,7 @@ pub(super) async fn run(arguments: StatusArguments, environment: &Environment) -
     let loaded = arguments.common.settings(environment, &roots, [])?;
     let chosen = select::choose(&loaded.settings.model_choice()).await;
     let printed = if arguments.json {
-        print(&format!("{:#}\n", as_json(&loaded, &chosen)))
+        print(&escaped(&format!("{:#}\n", as_json(&loaded, &chosen))))
     } else {
         print(&as_text(&loaded, &chosen))
     };
@@ -34,10 +37,12 @@ pub(super) async fn run(arguments: StatusArguments, environment: &Environment) -
 fn as_json(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> Value {
     let mut status = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "settings": loaded.settings.shown().into_iter().map(|shown| {
-            let value = if shown.value.is_empty() { Value::Null } else { shown.value.into() };
-            (shown.name.to_owned(), json!({"value": value, "origin": shown.origin.to_string()}))
-        }).collect::<serde_json::Map<_, _>>(),
+        "settings": loaded
+            .settings
+            .shown()
+            .iter()
+            .map(|shown| (shown.name.to_owned(), shown_json(shown)))
+            .collect::<serde_json::Map<_, _>>(),
         "files": loaded.settings.files().iter().map(|file| {
             json!({"path": file.path.display().to_string(), "exists": file.exists})
         }).collect::<Vec<_>>(),
@@ -50,6 +55,9 @@ fn as_json(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> Value {
             status["wire"] = json!(info.wire);
             status["server"] = json!(info.server);
             status["why"] = json!(chosen.why);
+            for (name, value) in Report::new(&loaded.settings, info).model_json() {
+                status[name] = value;
+            }
         }
         Err(error) => status["error"] = json!(error.to_string()),
     }
@@ -60,13 +68,20 @@ fn as_text(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> String {
     let mut text = format!("askls {}\n", env!("CARGO_PKG_VERSION"));
     // Writing to a text cannot fail.
     let _ = match chosen {
-        Ok(chosen) => writeln!(text, "model: {}\nwhy: {}", line(chosen.client.info()), line(&chosen.why)),
+        Ok(chosen) => {
+            let info = chosen.client.info();
+            let of_model = Report::new(&loaded.settings, info).model_lines();
+            let lines = [format!("model: {}", line(info)), format!("why: {}", line(&chosen.why))];
+            writeln!(text, "{}", [lines.as_slice(), &of_model].concat().join("\n"))
+        }
         Err(error) => writeln!(text, "no model: {}", line(error)),
     };
     text.push_str("\nsettings:\n");
-    for shown in loaded.settings.shown() {
+    let settings = loaded.settings.shown();
+    let width = settings.iter().map(|shown| shown.name.len()).max().unwrap_or_default();
+    for shown in settings {
         let value = if shown.value.is_empty() { "-".to_owned() } else { line(&shown.value) };
-        let _ = writeln!(text, "  {:<17} {value}  ({})", shown.name, line(&shown.origin));
+        let _ = writeln!(text, "  {:<width$}  {value}  ({})", shown.name, line(&shown.origin));
     }
     text.push_str("\nsettings files:\n");
     for file in loaded.settings.files() {
@@ -82,7 +97,17 @@ fn as_text(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> String {
     text
 }
 
-/// What settings, files and servers say, on one line that moves no terminal: a project may be anybody's.
-fn line(text: impl Display) -> String {
-    visible(&text.to_string()).replace('\n', "\\n")
+/// JSON in which nothing moves a terminal or hides: what `serde_json` leaves of such characters stands in texts.
+fn escaped(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character == '\n' || !is_deceptive(character) {
+            escaped.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            let _ = write!(escaped, "\\u{unit:04x}");
+        }
+    }
+    escaped
 }

@@ -290,7 +290,7 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
         StopReason::Refused => "the model declined",
         StopReason::Cancelled => "cancelled",
         StopReason::Stalled => "the reply stalled, and is not whole",
-        StopReason::Malformed => "what came is no reply",
+        StopReason::Malformed => "the reply made no sense",
         StopReason::Filtered => "a content filter cut the answer off",
         StopReason::ProviderError(_) => "the model server failed",
         StopReason::Empty => "the model ended without a word",

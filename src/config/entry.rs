@@ -1,6 +1,6 @@
 //! One value as one place says it: a line of a file, a member of the editor's section, an argument.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,8 +11,13 @@ use toml::{
 
 use super::{
     Warning,
-    schema::{Key, Shape},
+    schema::{Key, LONGEST_NAME, NOT_IN_JSON, Shape},
+    unusable,
+    written::{self, Used, Written},
 };
+
+/// Faults of a file beyond which it is no settings file that someone wrote: each is looked for and shown.
+const MOST_FAULTS: usize = 100;
 
 /// One value as one place says it.
 pub(super) struct Entry {
@@ -38,22 +43,59 @@ impl Entry {
     }
 }
 
-/// The values of a file in their order. Lines that are not valid TOML become one warning, and the lines around them
-/// count.
-pub(super) fn of_file(path: &Path, text: &str) -> (Vec<Entry>, Option<Warning>) {
-    let (table, errors) = DeTable::parse_recoverable(text);
-    let broken = errors.iter().filter_map(toml::de::Error::span).map(|span| span.start).collect();
-    let file = File { path, text, broken };
-    let warning = errors.first().map(|error| Warning {
-        place: file.place(file.broken.first().copied().unwrap_or_default()),
-        message: format!("not valid TOML: {}; the other lines are used", error.message()),
-    });
+/// What a settings file says.
+#[derive(Default)]
+pub(super) struct Contents {
+    /// In their order. Lines that are not valid TOML are left out, and the lines around them count.
+    pub(super) entries: Vec<Entry>,
+    /// Of lines that are not valid TOML.
+    pub(super) broken: Vec<Warning>,
+    /// Names that are set twice, by the setting that they belong to.
+    pub(super) repeated: Vec<(String, Warning)>,
+}
+
+/// # Errors
+/// Why nothing in the file can be used.
+pub(super) fn of_file(path: &Path, text: &str) -> Result<Contents, String> {
+    let (table, mut errors) = DeTable::parse_recoverable(text);
+    if errors.len() > MOST_FAULTS {
+        return Err(format!("it has more than {MOST_FAULTS} lines that are not valid TOML"));
+    }
+    errors.sort_by_key(|error| error.span().map(|span| span.start));
+    let names = if errors.is_empty() { Vec::new() } else { written::names(text) };
+    let mut file = File { path, text, broken: Vec::new() };
+    let mut contents = Contents::default();
+    let mut told = BTreeSet::new();
+    for error in errors {
+        let offset = error.span().map(|span| span.start).unwrap_or_default();
+        let repeated = written::repeated(&names, offset);
+        let place = repeated.map_or(offset, |(_, second, _)| second.span.start);
+        if repeated.is_none() {
+            file.broken.push(offset);
+        }
+        let (line, _) = position(text, place);
+        if !told.insert((line, repeated.is_some())) {
+            continue;
+        }
+        match repeated {
+            Some((first, second, used)) => {
+                let message = file.repetition(first, second, used);
+                let setting = second.path.first().cloned().unwrap_or_default();
+                contents.repeated.push((setting, Warning { place: file.place(place), message }));
+            }
+            None => contents.broken.push(Warning {
+                place: file.place(offset),
+                message: format!("this line is not valid TOML ({}) and is not used", error.message()),
+            }),
+        }
+    }
     let levels = |name: &str| match Key::named(name).map(|key| key.shape) {
         None | Some(Shape::Value) => 0,
         Some(Shape::Table) => 1,
         Some(Shape::Models) => 2,
     };
-    (file.entries(table.into_inner(), &levels), warning)
+    contents.entries = file.entries(table.into_inner(), &levels);
+    Ok(contents)
 }
 
 struct File<'a> {
@@ -67,6 +109,36 @@ impl File<'_> {
     fn place(&self, offset: usize) -> String {
         let (line, column) = position(self.text, offset);
         format!("{}:{line}:{column}", self.path.display())
+    }
+
+    /// What is said of a name that stands in two places.
+    fn repetition(&self, first: &Written, second: &Written, used: Used) -> String {
+        let line = |name: &Written| position(self.text, name.span.start).0;
+        let short = |name: &Written| name.name().chars().take(LONGEST_NAME).collect::<String>();
+        let lines = match (line(first), line(second)) {
+            (first, second) if first == second => format!("in line {first}"),
+            (first, second) => format!("in lines {first} and {second}"),
+        };
+        // No ask goes on with one of them.
+        let is_held_up = second.path.first().is_some_and(|setting| unusable::decides(setting));
+        let used = match used {
+            _ if is_held_up => String::new(),
+            Used::First if line(first) == line(second) => "; the first is used".to_owned(),
+            Used::First => format!("; line {} is used", line(first)),
+            Used::Second => format!("; line {} is used", line(second)),
+            Used::Both => {
+                return format!(
+                    "{} stands twice, {lines}; both are used: make them one table",
+                    short(second)
+                );
+            }
+        };
+        if first.path == second.path {
+            format!("{} is set twice, {lines}{used}: remove one of them", short(second))
+        } else {
+            let (first, second) = (short(first), short(second));
+            format!("{second} cannot be set beside {first}, {lines}{used}: remove one of them")
+        }
     }
 
     /// `levels` is how many levels of tables a value holds of which each member stands for itself.
@@ -87,7 +159,7 @@ impl File<'_> {
                 Entry {
                     place: self.place(key.span().start),
                     name: key.into_inner().into_owned(),
-                    value: plain(value),
+                    value: plain(value, self.text),
                     members: inner.map(|inner| self.entries(inner, &|_| levels - 1)).unwrap_or_default(),
                 }
             })
@@ -105,11 +177,14 @@ impl File<'_> {
     }
 }
 
-/// The value in JSON. What JSON has no form for fits no setting either, but is not nothing.
-fn plain(value: Spanned<DeValue<'_>>) -> Value {
+/// The value in JSON. What JSON has no form for (dates, infinity) fits no setting either, but is not nothing: it keeps
+/// its own spelling.
+fn plain(value: Spanned<DeValue<'_>>, text: &str) -> Value {
+    let spelling = text.get(value.span()).unwrap_or_default().to_owned();
+    let is_date = matches!(value.get_ref(), DeValue::Datetime(_));
     match Value::deserialize(ValueDeserializer::from(value)) {
-        Ok(Value::Null) | Err(_) => json!({"float": "no number"}),
-        Ok(value) => value,
+        Ok(value) if !value.is_null() && !is_date => value,
+        _ => json!({ NOT_IN_JSON: spelling }),
     }
 }
 

@@ -63,7 +63,7 @@ impl KeyCommand {
         }
         let key = output.lines().next().unwrap_or_default().trim();
         if key.is_empty() || !key.chars().all(|c| c.is_ascii_graphic()) {
-            return Err(format!("api_key_command: the first line that {program} printed is no key"));
+            return Err(format!("api_key_command: the first line that {program} printed is not a key"));
         }
         Ok(SecretString::from(key))
     }

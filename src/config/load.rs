@@ -1,6 +1,7 @@
 //! Reading the layers and laying one over the other, value by value, so that one bad value costs only itself.
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -13,7 +14,7 @@ use super::{
     entry::{self, Entry},
     project::{self, Trust},
     project_file,
-    schema::{KEYS, Key, Shape, Values},
+    schema::{KEYS, Key, LONGEST_NAME, Shape, Values},
     unusable::{self, Unusable},
 };
 
@@ -24,11 +25,13 @@ const LARGEST_FILE: u64 = 1 << 20;
 const VARIABLES: &[(&str, &str)] =
     &[("ASKLS_MODEL", "model"), ("ASKLS_WIRE", "wire"), ("ASKLS_BASE_URL", "base_url")];
 
+const NOT_UNICODE: &str = "its value is not valid Unicode: set it again, or unset it";
+
 /// Members of the editor's section that belong to editors and their plugins.
 const EDITORS_OWN: &[&str] = &["path", "trace"];
 
-/// Longest unknown name that a warning repeats, in characters.
-const LONGEST_NAME: usize = 60;
+/// Warnings about one file that someone reads; a project's file may be anybody's.
+const MOST_WARNINGS: usize = 20;
 
 /// How alike a known name must be to be suggested, from 0 to 1.
 const LIKENESS: f32 = 0.6;
@@ -53,7 +56,7 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
     for &(variable, name) in VARIABLES {
         let origin = Origin::Environment(variable);
         if environment.is_garbled(variable) {
-            layers.refuse(Some(name), variable, "is no Unicode text".to_owned(), &origin);
+            layers.refuse(Some(name), variable, NOT_UNICODE.to_owned(), &origin);
         }
         if let Some(text) = environment.text(variable) {
             let entry = Entry::new(name, &text.into(), variable);
@@ -62,7 +65,7 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
     }
     for &(variable, name) in unusable::OTHER_VARIABLES {
         if environment.is_garbled(variable) {
-            let message = "is no Unicode text".to_owned();
+            let message = NOT_UNICODE.to_owned();
             layers.refuse(Some(name), variable, message, &Origin::Environment(variable));
         }
     }
@@ -85,7 +88,10 @@ pub(super) fn with_editor(settings: &Settings, value: &Value) -> Loaded {
                 layers.lay(entry, &Origin::Editor, Trust::Full);
             }
         }
-        _ => layers.warn("editor settings", "must be an object with one member for each setting".to_owned()),
+        _ => layers.warn(
+            "editor settings",
+            "must be an object with one member for each setting, such as {\"max_steps\": 20}".to_owned(),
+        ),
     }
     layers.done()
 }
@@ -112,28 +118,46 @@ impl Layers {
                 let exists = error.kind() != io::ErrorKind::NotFound;
                 self.settings.files.push(SettingsFile { path: path.to_owned(), exists });
                 if exists {
-                    let message = format!("cannot be read, so it sets nothing: {error}");
-                    let name = (trust != Trust::None).then_some(unusable::WHOLE_FILE);
-                    self.refuse(name, &path.display().to_string(), message, origin);
+                    self.refuse_file(path, &format!("it cannot be read: {error}"), origin, trust);
                 }
                 return;
             }
         };
         self.settings.files.push(SettingsFile { path: path.to_owned(), exists: true });
-        let warnings = self.warnings.len();
-        let (entries, broken) = entry::of_file(path, &text);
-        self.warnings.extend(broken);
-        if trust != Trust::None
-            && let Some(broken) = self.warnings.get(warnings).cloned()
-        {
-            let read = |name: &str| entries.iter().any(|entry| entry.name == name);
+        let contents = match entry::of_file(path, &text) {
+            Ok(contents) => contents,
+            Err(reason) => return self.refuse_file(path, &reason, origin, trust),
+        };
+        let first = self.warnings.len();
+        if let Some(broken) = contents.broken.first().filter(|_| trust != Trust::None) {
+            let read = |name: &str| contents.entries.iter().any(|entry| entry.name == name);
             for name in unusable::mentioned(&text).filter(|name| !read(name)) {
                 self.settings.unusable.push(Unusable::new(name, origin, broken.clone()));
             }
         }
-        for entry in entries {
+        self.warnings.extend(contents.broken);
+        for (name, Warning { place, message }) in contents.repeated {
+            let key = Key::named(&name).filter(|_| trust != Trust::None);
+            self.refuse(key.map(|key| key.name), &place, message, origin);
+        }
+        for entry in contents.entries {
             self.lay(entry, origin, trust);
         }
+        let more = (self.warnings.len() - first).saturating_sub(MOST_WARNINGS);
+        if more > 0 {
+            self.warnings.truncate(first + MOST_WARNINGS);
+            self.warn(
+                &path.display().to_string(),
+                format!("{more} more warnings about this file are not shown"),
+            );
+        }
+    }
+
+    /// Nothing in a file is used.
+    fn refuse_file(&mut self, path: &Path, reason: &str, origin: &Origin, trust: Trust) {
+        let name = (trust != Trust::None).then_some(unusable::WHOLE_FILE);
+        let message = format!("nothing in this file is used: {reason}");
+        self.refuse(name, &path.display().to_string(), message, origin);
     }
 
     fn lay(&mut self, entry: Entry, origin: &Origin, trust: Trust) {
@@ -148,8 +172,10 @@ impl Layers {
         }
         let Some(key) = Key::named(&name) else {
             let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-            let (message, near) = unknown(&name, "", &names);
-            let meant = near.or_else(|| unusable::inside(&value)).filter(|_| trust != Trust::None);
+            let (message, near) = unknown(&name, &names);
+            let inside = unusable::inside(&value);
+            let meant = near.or(inside).filter(|_| trust != Trust::None);
+            let message = wrapped(&name, &value, origin).unwrap_or(message);
             return self.refuse(meant, &place, message, origin);
         };
         // Editors send empty texts and null for what the user left alone. On the command line an empty text is a
@@ -171,27 +197,50 @@ impl Layers {
         if let Err(message) = project::admit_table(key, origin, trust) {
             return self.warn(&place, message);
         }
+        let mut spellings = BTreeSet::new();
         for member in inner {
-            match key.shape {
-                Shape::Models => self.lay_model(key, member, origin, trust),
-                Shape::Value | Shape::Table => {
-                    let path = [key.spelling(&member.name)];
-                    self.lay_value(key, &path, member.value, &member.place, origin, trust);
-                }
+            if key.shape == Shape::Models {
+                self.lay_model(key, member, origin, trust);
+                continue;
             }
+            if let Some(setting) = Key::named(&member.name).filter(|_| origin.is_file()) {
+                let message = format!(
+                    "{} stands below [{}] and is taken for a part of it: write the setting above the first [table] line",
+                    setting.name, key.name
+                );
+                self.refuse(Some(setting.name), &member.place, message, origin);
+            }
+            let path = [key.spelling(&member.name)];
+            if !spellings.insert(path.clone()) {
+                let message = format!("{} holds {} twice: remove one of them", key.name, member.name);
+                self.refuse(Some(key.name), &member.place, message, origin);
+                continue;
+            }
+            self.lay_value(key, &path, member.value, &member.place, origin, trust);
         }
     }
 
     /// The settings of one model.
     fn lay_model(&mut self, key: &'static Key, model: Entry, origin: &Origin, trust: Trust) {
         if !model.value.is_object() {
-            return self.warn(&model.place, format!("{} must be {}", key.name, key.expects));
+            let shown: String = model.name.chars().take(LONGEST_NAME).collect();
+            let message = format!("{}.{shown:?} must be a table, such as {{ temperature = 0.2 }}", key.name);
+            return self.warn(&model.place, message);
         }
         for setting in model.members {
-            let Some(of_model) = Key::named(&setting.name).filter(|key| key.of_models) else {
-                let names = KEYS.iter().filter(|key| key.of_models).map(|key| key.name);
-                let (message, _) = unknown(&setting.name, " of a model", &names.collect::<Vec<_>>());
-                self.warn(&setting.place, message);
+            let named = Key::named(&setting.name);
+            let Some(of_model) = named.filter(|key| key.of_models) else {
+                let message = match named {
+                    Some(named) => format!(
+                        "{} cannot be set for single models: write it above the first [table] line",
+                        named.name
+                    ),
+                    None => {
+                        let names = KEYS.iter().filter(|key| key.of_models).map(|key| key.name);
+                        unknown(&setting.name, &names.collect::<Vec<_>>()).0
+                    }
+                };
+                self.refuse(named.map(|named| named.name), &setting.place, message, origin);
                 continue;
             };
             if let Err(message) = of_model.check(&setting.value) {
@@ -225,7 +274,9 @@ impl Layers {
         if let Err(message) = project::admit_table(key, origin, trust) {
             return self.warn(place, message);
         }
-        if let Err(message) = project::admit(key, &proposed, &self.settings.values, trust) {
+        let shown = self.settings.set.get(key.name).map(|(value, _)| key.show(value));
+        let shown = shown.as_deref().unwrap_or(key.default);
+        if let Err(message) = project::admit(key, &proposed, &self.settings.values, shown, trust) {
             return self.warn(place, message);
         }
         let value = match self.settings.set.remove(key.name) {
@@ -268,7 +319,7 @@ fn read(path: &Path) -> io::Result<String> {
         let before = error.utf8_error().valid_up_to();
         let valid = String::from_utf8_lossy(error.as_bytes().get(..before).unwrap_or_default());
         let (line, column) = entry::position(&valid, before);
-        io::Error::other(format!("line {line}, column {column} is no UTF-8"))
+        io::Error::other(format!("line {line}, column {column} is not UTF-8"))
     })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
@@ -281,7 +332,7 @@ pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
         _ => error,
     })?;
     if !metadata.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     if metadata.len() > LARGEST_FILE {
         return Err(io::Error::other(format!("it is larger than {LARGEST_FILE} bytes")));
@@ -306,8 +357,8 @@ fn merged(below: Value, above: Value) -> Value {
     }
 }
 
-/// What is said of a name that no setting (`kind`) has, and the setting that was probably meant.
-fn unknown(name: &str, kind: &str, names: &[&'static str]) -> (String, Option<&'static str>) {
+/// What is said of a name that no setting of `names` has, and the setting that was probably meant.
+fn unknown(name: &str, names: &[&'static str]) -> (String, Option<&'static str>) {
     // `maxSteps` and `max-steps` are `max_steps`.
     let mut spelling = String::new();
     for c in name.chars() {
@@ -318,7 +369,19 @@ fn unknown(name: &str, kind: &str, names: &[&'static str]) -> (String, Option<&'
     }
     let shown: String = name.chars().take(LONGEST_NAME).collect();
     match similar::get_close_matches(spelling.as_str(), names, 1, LIKENESS).first() {
-        Some(near) => (format!("there is no setting {shown}{kind}; did you mean {near}?"), Some(near)),
-        None => (format!("there is no setting {shown}{kind}; askls status lists them all"), None),
+        Some(near) => (format!("there is no setting {shown}; did you mean {near}?"), Some(near)),
+        None => (format!("there is no setting {shown}; askls status lists them all"), None),
     }
+}
+
+/// What is said of settings that stand inside a table of another name, as of `[askls]` in a file.
+fn wrapped(name: &str, value: &Value, origin: &Origin) -> Option<String> {
+    let members = value.as_object()?;
+    let setting = KEYS.iter().find(|key| members.contains_key(key.name))?.name;
+    let shown: String = name.chars().take(LONGEST_NAME).collect();
+    Some(match (origin.is_file(), name) {
+        (true, "askls") => "settings stand in no table here: remove the line [askls]".to_owned(),
+        (true, _) => format!("there is no table {shown}: write {setting} above the first [table] line"),
+        (false, _) => format!("there is no setting {shown}: write {setting} beside it, not inside"),
+    })
 }

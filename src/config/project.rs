@@ -33,7 +33,7 @@ pub(super) enum Trust {
 pub(super) fn trust(root: &Path, user: &Values, environment: &Environment) -> Trust {
     let real = |path: &Path| fs::canonicalize(path).ok();
     let trusted =
-        user.trusted_folders.iter().flatten().filter_map(|folder| real(&expand(folder, environment)));
+        user.trusted_folders.iter().flatten().filter_map(|folder| real(&expand(&folder.0, environment)));
     let Some(root) = real(root) else {
         return Trust::None;
     };
@@ -45,22 +45,40 @@ pub(super) fn admit_table(key: &Key, origin: &Origin, trust: Trust) -> Result<()
     let name = key.name;
     match key.project {
         ProjectRule::Never if !matches!(origin, Origin::UserFile(_)) => {
-            Err(format!("{name} counts in the user's own settings file only"))
+            Err(format!("{name} is ignored here: it can only be set in your own settings file"))
         }
         ProjectRule::Trusted if trust == Trust::None => Err(format!(
-            "{name} of a project is ignored, since it could send your key away or run a program; to allow it, add \
-             the project's folder to trusted_folders in your own settings file"
+            "{name} is ignored in a project's file, since it could {}: set it in your own settings file, or list the \
+             project's folder in trusted_folders there",
+            danger(name)
         )),
         ProjectRule::Free | ProjectRule::Narrower | ProjectRule::Trusted | ProjectRule::Never => Ok(()),
     }
 }
 
-/// Whether a value may be laid over `current`. The error says why not.
-pub(super) fn admit(key: &Key, proposed: &Values, current: &Values, trust: Trust) -> Result<(), String> {
+/// What a project that nobody looked at could do with a setting.
+fn danger(name: &str) -> &'static str {
+    match name {
+        "api_key_command" | "shell" => "run a program",
+        "price" => "make a turn look cheaper than it is",
+        _ => "send your key and your files elsewhere",
+    }
+}
+
+/// Whether a value may be laid over `current`, which is shown as `shown`. The error says why not.
+pub(super) fn admit(
+    key: &Key,
+    proposed: &Values,
+    current: &Values,
+    shown: &str,
+    trust: Trust,
+) -> Result<(), String> {
     let name = key.name;
     match key.project {
         ProjectRule::Narrower if trust != Trust::Full && !is_narrower(name, proposed, current) => {
-            Err(format!("a project may only make {name} stricter than your own settings; it is ignored"))
+            Err(format!(
+                "{name} is ignored here: a project may only make it stricter, and without this line it is {shown}"
+            ))
         }
         ProjectRule::Free | ProjectRule::Narrower | ProjectRule::Trusted | ProjectRule::Never => Ok(()),
     }

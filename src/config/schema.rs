@@ -3,7 +3,7 @@
 mod key;
 mod types;
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -21,25 +21,25 @@ pub use types::{
     ToolChoiceText,
 };
 
-pub(super) use key::{ProjectRule, Shape};
+pub(super) use key::{LONGEST_NAME, NOT_IN_JSON, ProjectRule, Shape};
 use types::{base_url, variable};
 
 /// A question that is still open after this long counts as a no: long enough to read a command line, short enough
 /// that a forgotten one does not hold the thread all day.
 pub const DEFAULT_APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The settings of askls, under the same names in the user's file (`askls/config.toml` in the platform's folder for
-/// settings), the project's file (`.askls/config.toml`), `initializationOptions`, and the section `askls` of
+/// The settings of askls. The names are the same in the user's file (`askls/config.toml` in the platform's configuration
+/// folder), the project's file (`.askls/config.toml`), `initializationOptions`, and the `askls` section of
 /// `workspace/didChangeConfiguration`. Each place overrides the ones before it; a project may only narrow.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[schemars(title = "askls settings", rename = "Settings", extend("additionalProperties" = false))]
 pub struct Values {
-    /// The model's name, as its server knows it; free text. `offline` is the model inside askls.
+    /// The model's name, as its server knows it; free text. `offline` is the built-in model.
     pub model: Option<String>,
     /// How the model server is spoken to. Default: `responses` for api.openai.com, `messages` for
     /// api.anthropic.com, `chat` for any other server.
     pub wire: Option<Wire>,
-    /// Where the model server's API begins, as `http://127.0.0.1:11434/v1`. A project may set it only when the user's
+    /// Where the model server's API begins, such as `http://127.0.0.1:11434/v1`. A project may set it only when the user's
     /// file trusts its folder.
     #[serde(default, deserialize_with = "base_url")]
     #[schemars(!default)]
@@ -49,23 +49,23 @@ pub struct Values {
     #[serde(default, deserialize_with = "variable")]
     #[schemars(!default, regex(pattern = "^[A-Z_][A-Z0-9_]*$"))]
     pub api_key_env: Option<String>,
-    /// Program and arguments that print the key, as `["pass", "show", "openai"]`; run without a shell, and only when
-    /// a request needs the key. A text is split at spaces. A project may set it only when the user's file trusts its folder.
+    /// Program and arguments that print the key, such as `["pass", "show", "openai"]`; run without a shell, and only when
+    /// a request needs the key. A string is split at spaces. A project may set it only when the user's file trusts its folder.
     pub api_key_command: Option<CommandLine>,
-    /// The header that carries the key. `authorization` carries it as `Bearer …`; any other carries the key alone. Default:
-    /// `authorization`, on the wire `messages` `x-api-key`, and at Azure `api-key`. A project may set it only when the user's file trusts its folder.
+    /// The header that carries the key. `authorization` carries `Bearer …`; any other carries just the key. Default:
+    /// `authorization`; `x-api-key` for the wire `messages`, and `api-key` at Azure. A project may set it only when the user's file trusts its folder.
     pub auth_header: Option<Header>,
-    /// Headers that go with every request to the model server, by their names; the values are never shown. A project may
+    /// Headers to send with every request to the model server; the values are never shown. A project may
     /// set them only when the user's file trusts its folder.
     pub headers: Option<BTreeMap<Header, SecretText>>,
-    /// What is added to the query of the server's address, as `{ api-version = "preview" }`. A project may set it only when
+    /// What to add to the query of the server's address, such as `{ api-version = "preview" }`. A project may set it only when
     /// the user's file trusts its folder.
     pub query: Option<BTreeMap<String, SecretText>>,
-    /// The proxy on the way to the model server, as `http://host:3128`; `none` for no proxy. Default: `HTTPS_PROXY`,
+    /// The proxy on the way to the model server, such as `http://host:3128`; `none` for no proxy. Default: `HTTPS_PROXY`,
     /// `HTTP_PROXY` and `NO_PROXY`, or the system's. A server on this machine is reached without one. A project may set it
     /// only when the user's file trusts its folder.
     pub proxy: Option<ProxyText>,
-    /// A file with certificates (PEM) of authorities that are believed besides those of the machine, as that of a company's
+    /// A PEM file of certificate authorities to trust in addition to the system's, such as the one of a company's
     /// proxy. A project may set it only when the user's file trusts its folder.
     pub ca_file: Option<FilePath>,
     /// Seconds to wait for a connection to the model server.
@@ -74,25 +74,25 @@ pub struct Values {
     /// Seconds without a byte from the model server after which its reply counts as stalled. Default: 120, and 300 for
     /// a server on this machine.
     pub idle_timeout: Option<Seconds>,
-    /// Seconds that one whole reply of the model server may take. Default: as long as it takes.
+    /// Seconds that a whole reply of the model server may take. Default: no limit.
     pub reply_timeout: Option<Seconds>,
-    /// Most requests for one step while the model server is busy or breaks off; 1 is no second attempt.
+    /// Most requests for one step while the model server is busy or replies break off; 1 means no second attempt.
     #[schemars(extend("default" = RetryPolicy::default().max_attempts))]
     pub max_attempts: Option<Attempts>,
     /// Seconds before the second attempt; each further wait is twice as long.
     #[schemars(extend("default" = RetryPolicy::default().first_wait.as_secs()))]
     pub retry_wait: Option<Seconds>,
-    /// The longest wait in seconds that a model server asks for and that is waited for.
+    /// The longest wait in seconds that a model server may ask for.
     #[schemars(extend("default" = RetryPolicy::default().longest_server_wait.as_secs()))]
     pub max_retry_wait: Option<Seconds>,
-    /// Whether a turn begins with a call: `auto`, `none` (it goes without calls), `required`, or the name of a tool.
+    /// Whether a turn begins with a call: `auto`, `none` (no calls at all), `required`, or the name of a tool.
     #[schemars(extend("default" = "auto"))]
     pub tool_choice: Option<ToolChoiceText>,
-    /// What may differ from model to model.
+    /// What may differ by model.
     #[serde(flatten)]
     pub tuning: Tuning,
-    /// Settings of single models, by their names or by the beginning of their names and a `*`; they come over the general
-    /// ones. In the user's file only.
+    /// Settings for single models, by name or by the beginning of a name and a `*`; they override the general
+    /// ones. Only in the user's file.
     pub models: Option<BTreeMap<String, Tuning>>,
     /// Most model requests in one turn.
     #[schemars(extend("default" = DEFAULT_MAX_STEPS))]
@@ -112,7 +112,7 @@ pub struct Values {
     /// Seconds that a command of the agent may run.
     #[schemars(extend("default" = run_command::DEFAULT_TIMEOUT.as_secs()))]
     pub command_timeout: Option<Seconds>,
-    /// Program and first arguments that take a command line as their last one, as `["/bin/sh", "-c"]`. Default: the
+    /// Program and first arguments that take a command line as the last argument, such as `["/bin/sh", "-c"]`. Default: the
     /// platform's shell. A project may set it only when the user's file trusts its folder.
     pub shell: Option<Shell>,
     /// Whether `askls.ask` is answered at once while the turn goes on.
@@ -121,20 +121,21 @@ pub struct Values {
     /// How the editor shows an answer.
     #[schemars(extend("default" = ShowAnswer::default()))]
     pub show_answer: Option<ShowAnswer>,
-    /// Folders of projects whose own settings may also choose servers, ways to them, and programs. In the user's file only; a leading `~/` is the home folder.
-    pub trusted_folders: Option<Vec<PathBuf>>,
+    /// Folders of projects whose own settings may also choose servers, ways to reach them, and programs; absolute, or below
+    /// the home folder as `~/…`. Only in the user's file.
+    pub trusted_folders: Option<Vec<FilePath>>,
 }
 
 /// The setting `edits`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Edits {
-    /// They are offered; nothing changes until the user accepts.
+    /// Offered; nothing changes until the user accepts.
     #[default]
     Propose,
-    /// They are applied through the editor when the turn ends.
+    /// Applied through the editor when the turn ends.
     Apply,
-    /// They are applied through the editor after each step, and the model is told what became of them.
+    /// Applied through the editor after each step; the model is told whether that worked.
     Immediate,
 }
 
@@ -142,12 +143,12 @@ pub enum Edits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Background {
-    /// For clients that are known to give up on a command after some seconds.
+    /// For clients that are known to give up on a command after a few seconds.
     #[default]
     Auto,
     /// For every client.
     Always,
-    /// For none: the response waits for the turn's end.
+    /// For no client: the response waits for the end of the turn.
     Never,
 }
 
@@ -155,7 +156,7 @@ pub enum Background {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShowAnswer {
-    /// The first paragraph as a message, with an action that opens the whole answer.
+    /// The first paragraph as a message, with an action to open the whole answer.
     #[default]
     Message,
     /// The whole answer opens as a document.

@@ -82,7 +82,7 @@ fn with_nothing_set_everything_is_its_default() {
         auth_header = authorization, or that of the wire or of Azure
         headers = 
         query = 
-        proxy = that of the environment
+        proxy = the environment's
         ca_file = 
         connect_timeout = 15
         idle_timeout = 120, or 300 for a server on this machine
@@ -171,13 +171,13 @@ fn a_value_that_does_not_fit_costs_only_itself() {
                 ! $/config/askls/config.toml:1:1: max_steps must be a whole number from 1 to 10000, not 0
                 ! $/config/askls/config.toml:2:1: on_limit must be one of error, message, final_answer, not "never"
                 ! $/config/askls/config.toml:3:1: wire must be one of responses, chat, messages, not 3
-                ! $/config/askls/config.toml:4:1: shell must be a list of texts: the program and its first arguments
+                ! $/config/askls/config.toml:4:1: shell must be a list such as ["/bin/sh", "-c"]: the program and its first arguments
                 ! $/config/askls/config.toml:7:1: base_url must be an address that begins with http:// or https://
-                ! $/config/askls/config.toml:8:1: model must be a text, not {"$__toml_private_datetime":"2026-01-01"}
+                ! $/config/askls/config.toml:8:1: model must be text, not 2026-01-01
                 ! $/config/askls/config.toml:9:2: edits must be one of propose, apply, immediate, not {"mode":"apply"}
                 ! ASKLS_WIRE: wire must be one of responses, chat, messages, not "soap"
                 ! editor settings, command_timeout: command_timeout must be a number of seconds from 0.001 to 86400, not -1
-                ! editor settings, trusted_folders: trusted_folders counts in the user's own settings file only
+                ! editor settings, trusted_folders: trusted_folders is ignored here: it can only be set in your own settings file
             "#]],
         );
 }
@@ -187,27 +187,27 @@ fn a_broken_line_is_told_with_line_and_column_and_the_others_count() {
     Place::new().user("approvals = 'none'\nmodel = sk-secret\nmax_steps = 4\n").check(expect![[r#"
         max_steps = 4 ($/config/askls/config.toml)
         approvals = none ($/config/askls/config.toml)
-        ! $/config/askls/config.toml:2:9: not valid TOML: string values must be quoted, expected literal string; the other lines are used
+        ! $/config/askls/config.toml:2:9: this line is not valid TOML (string values must be quoted, expected literal string) and is not used
     "#]]);
     Place::new().user("approvals = 'none'\nmodel = \"open\nmax_steps = 4\n").check(expect![[r#"
         max_steps = 4 ($/config/askls/config.toml)
         approvals = none ($/config/askls/config.toml)
-        ! $/config/askls/config.toml:2:14: not valid TOML: invalid basic string, expected `"`; the other lines are used
+        ! $/config/askls/config.toml:2:14: this line is not valid TOML (invalid basic string, expected `"`) and is not used
     "#]]);
     Place::new().user("approvals = 'none'\napprovals = 'all'\n").check(expect![[r#"
         approvals = none ($/config/askls/config.toml)
-        ! $/config/askls/config.toml:2:1: not valid TOML: duplicate key; the other lines are used
+        ! $/config/askls/config.toml:2:1: approvals is set twice, in lines 1 and 2; line 1 is used: remove one of them
     "#]]);
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_told_and_everything_else_counts() {
     Place::new().write("config/askls/config.toml", b"model = 'm'\n# caf\xe9\n").check(expect![[r#"
-        ! $/config/askls/config.toml: cannot be read, so it sets nothing: line 2, column 6 is no UTF-8
+        ! $/config/askls/config.toml: nothing in this file is used: it cannot be read: line 2, column 6 is not UTF-8
     "#]]);
     Place::new().write("config/askls/config.toml/file", b"").project("model = 'm'").check(expect![[r#"
         model = m ($/project/.askls/config.toml)
-        ! $/config/askls/config.toml: cannot be read, so it sets nothing: it is no file
+        ! $/config/askls/config.toml: nothing in this file is used: it cannot be read: it is not a file
     "#]]);
     Place::new().write("project", b"the root is a file").check(expect![""]);
 }
@@ -247,15 +247,15 @@ fn a_project_may_not_widen() {
              idle_timeout = 301\nconnect_timeout = 16\non_limit = 'final_answer'\ntrusted_folders = ['/']\n",
         )
         .check(expect![[r#"
-            ! $/project/.askls/config.toml:1:1: a project may only make approvals stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:2:1: a project may only make edits stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:3:1: a project may only make max_steps stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:4:1: a project may only make command_timeout stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:5:1: a project may only make approval_timeout stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:6:1: a project may only make idle_timeout stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:7:1: a project may only make connect_timeout stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:8:1: a project may only make on_limit stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:9:1: trusted_folders counts in the user's own settings file only
+            ! $/project/.askls/config.toml:1:1: approvals is ignored here: a project may only make it stricter, and without this line it is edits
+            ! $/project/.askls/config.toml:2:1: edits is ignored here: a project may only make it stricter, and without this line it is propose
+            ! $/project/.askls/config.toml:3:1: max_steps is ignored here: a project may only make it stricter, and without this line it is 50
+            ! $/project/.askls/config.toml:4:1: command_timeout is ignored here: a project may only make it stricter, and without this line it is 120
+            ! $/project/.askls/config.toml:5:1: approval_timeout is ignored here: a project may only make it stricter, and without this line it is 120
+            ! $/project/.askls/config.toml:6:1: idle_timeout is ignored here: a project may only make it stricter, and without this line it is 120, or 300 for a server on this machine
+            ! $/project/.askls/config.toml:7:1: connect_timeout is ignored here: a project may only make it stricter, and without this line it is 15
+            ! $/project/.askls/config.toml:8:1: on_limit is ignored here: a project may only make it stricter, and without this line it is message
+            ! $/project/.askls/config.toml:9:1: trusted_folders is ignored here: it can only be set in your own settings file
         "#]]);
 }
 
@@ -267,11 +267,11 @@ fn a_project_may_not_send_the_key_away_or_run_a_program() {
              api_key_command = 'cat .ssh/id_rsa'\nshell = ['./evil']\napi_key = 'sk-1'\n",
         )
         .check(expect![[r#"
-            ! $/project/.askls/config.toml:1:1: base_url of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:2:1: wire of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:3:1: api_key_env of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:4:1: api_key_command of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:5:1: shell of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
+            ! $/project/.askls/config.toml:1:1: base_url is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:2:1: wire is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:3:1: api_key_env is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:4:1: api_key_command is ignored in a project's file, since it could run a program: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:5:1: shell is ignored in a project's file, since it could run a program: set it in your own settings file, or list the project's folder in trusted_folders there
             ! $/project/.askls/config.toml:6:1: a key is not read from settings, where it would be copied and committed: name the variable that holds it in api_key_env, or a command that prints it in api_key_command
         "#]]);
 }
@@ -285,7 +285,7 @@ fn a_project_in_a_trusted_folder_may_choose_servers_and_programs_but_not_widen()
             base_url = https://host/v1 ($/project/.askls/config.toml)
             api_key_command = pass ($/project/.askls/config.toml)
             trusted_folders = ["~/project"] ($/config/askls/config.toml)
-            ! $/project/.askls/config.toml:3:1: a project may only make approvals stricter than your own settings; it is ignored
+            ! $/project/.askls/config.toml:3:1: approvals is ignored here: a project may only make it stricter, and without this line it is edits
         "#]]);
 }
 
@@ -297,7 +297,7 @@ fn a_folder_beside_a_trusted_one_is_not_trusted() {
         .project("shell = ['sh']")
         .check(expect![[r#"
             trusted_folders = ["~/pro","~/missing"] ($/config/askls/config.toml)
-            ! $/project/.askls/config.toml:1:1: shell of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
+            ! $/project/.askls/config.toml:1:1: shell is ignored in a project's file, since it could run a program: set it in your own settings file, or list the project's folder in trusted_folders there
         "#]]);
 }
 
@@ -310,7 +310,7 @@ fn a_key_in_settings_is_refused_and_never_shown() {
             ! $/config/askls/config.toml:1:1: a key is not read from settings, where it would be copied and committed: name the variable that holds it in api_key_env, or a command that prints it in api_key_command
             ! editor settings, API_KEY: a key is not read from settings, where it would be copied and committed: name the variable that holds it in api_key_env, or a command that prints it in api_key_command
             ! editor settings, api-key: a key is not read from settings, where it would be copied and committed: name the variable that holds it in api_key_env, or a command that prints it in api_key_command
-            ! editor settings, api_key_env: api_key_env must be the name of an environment variable in capitals, as OPENROUTER_API_KEY, and not the key itself
+            ! editor settings, api_key_env: api_key_env must be the name of an environment variable in capitals, such as OPENROUTER_API_KEY, and not the key itself
             ! editor settings, base_url: base_url must be an address that begins with http:// or https://
         "#]],
     );
@@ -370,7 +370,7 @@ fn what_decides_where_data_goes_and_cannot_be_used_is_never_left_out_in_silence(
     check(
         Place::new().user("max_steps = 3\nbase_url = \"http://localhost:8080/v1\n"),
         expect![[
-            r#"$/config/askls/config.toml:2:37: not valid TOML: invalid basic string, expected `"`; the other lines are used"#
+            r#"$/config/askls/config.toml:2:37: this line is not valid TOML (invalid basic string, expected `"`) and is not used"#
         ]],
     );
     check(
@@ -379,18 +379,20 @@ fn what_decides_where_data_goes_and_cannot_be_used_is_never_left_out_in_silence(
     );
     check(
         Place::new().user("[server]\nbase_url = 'http://localhost:8080/v1'"),
-        expect!["$/config/askls/config.toml:1:2: there is no setting server; askls status lists them all"],
+        expect![
+            "$/config/askls/config.toml:1:2: there is no table server: write base_url above the first [table] line"
+        ],
     );
     check(
         Place::new().write("config/askls/config.toml", b"model = '\xff'"),
         expect![
-            "$/config/askls/config.toml: cannot be read, so it sets nothing: line 1, column 10 is no UTF-8"
+            "$/config/askls/config.toml: nothing in this file is used: it cannot be read: line 1, column 10 is not UTF-8"
         ],
     );
     check(
         Place::new().user("api_key_env = 'sk-secret'"),
         expect![
-            "$/config/askls/config.toml:1:1: api_key_env must be the name of an environment variable in capitals, as OPENROUTER_API_KEY, and not the key itself"
+            "$/config/askls/config.toml:1:1: api_key_env must be the name of an environment variable in capitals, such as OPENROUTER_API_KEY, and not the key itself"
         ],
     );
     check(
@@ -432,7 +434,10 @@ fn a_variable_that_is_no_unicode_is_not_taken_for_one_that_is_not_set() {
     for name in ["ASKLS_BASE_URL", "ASKLS_WIRE", "ASKLS_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"] {
         let garbled = OsString::from_vec(b"http://caf\xe9/v1".to_vec());
         let loaded = Settings::load(&Environment::from_pairs([(OsString::from(name), garbled)]), &[]);
-        assert_eq!(loaded.warnings[0].to_string(), format!("{name}: is no Unicode text"));
+        assert_eq!(
+            loaded.warnings[0].to_string(),
+            format!("{name}: its value is not valid Unicode: set it again, or unset it")
+        );
         assert!(loaded.settings.model_choice().unusable.is_some(), "{name}");
     }
 }
@@ -448,11 +453,11 @@ fn each_member_of_a_table_stands_for_itself_and_none_is_shown_that_may_be_a_secr
         expect![[r#"
             headers = x-more, x-team (editor)
             query = api-version=preview, key ($/config/askls/config.toml)
-            ! $/config/askls/config.toml:1:35: headers must be a table of names and texts of one line, as { "X-Team" = "a" }, without content-type and host
-            ! $/config/askls/config.toml:1:47: headers must be a table of names and texts of one line, as { "X-Team" = "a" }, without content-type and host
-            ! $/config/askls/config.toml:1:60: headers must be a table of names and texts of one line, as { "X-Team" = "a" }, without content-type and host
-            ! $/config/askls/config.toml:5:1: query must be a table of names and texts, as { api-version = "preview" }
-            ! editor settings, query: query must be a table of names and texts, as { api-version = "preview" }
+            ! $/config/askls/config.toml:1:35: headers.host cannot be set: askls sets this header itself
+            ! $/config/askls/config.toml:1:47: headers.a b is not the name of a header: it may hold letters, digits and dashes
+            ! $/config/askls/config.toml:1:60: headers.x-two must be text: write "2"
+            ! $/config/askls/config.toml:5:1: query.bad must be text, such as "1"
+            ! editor settings, query: query must be a table of names and texts, such as { api-version = "preview" }
         "#]],
     );
     let choice =
@@ -482,9 +487,9 @@ fn a_model_may_have_settings_of_its_own_and_a_bad_one_costs_only_itself() {
             context_tokens = 1000 ($/config/askls/config.toml)
             models = other, qwen* ($/config/askls/config.toml)
             ! $/config/askls/config.toml:7:1: temperature must be a number from 0 to 2, not 3
-            ! $/config/askls/config.toml:8:1: there is no setting model of a model; askls status lists them all
-            ! $/config/askls/config.toml:9:1: there is no setting guded of a model; did you mean guided?
-            ! editor settings, models: models counts in the user's own settings file only
+            ! $/config/askls/config.toml:8:1: model cannot be set for single models: write it above the first [table] line
+            ! $/config/askls/config.toml:9:1: there is no setting guded; did you mean guided?
+            ! editor settings, models: models is ignored here: it can only be set in your own settings file
         "#]],
     );
     let settings = place.load().settings;
@@ -509,7 +514,7 @@ fn a_model_may_have_settings_of_its_own_and_a_bad_one_costs_only_itself() {
 fn a_broken_line_in_a_table_costs_only_itself() {
     Place::new().user("[models.a]\nwindow = 1000\nprice = sk-secret\n[models.b]\nwindow = 2000\n").check(expect![[r#"
         models = a, b ($/config/askls/config.toml)
-        ! $/config/askls/config.toml:3:9: not valid TOML: string values must be quoted, expected literal string; the other lines are used
+        ! $/config/askls/config.toml:3:9: this line is not valid TOML (string values must be quoted, expected literal string) and is not used
     "#]]);
 }
 
@@ -531,11 +536,11 @@ fn the_settings_of_a_request_are_checked_by_their_bounds() {
             ! $/config/askls/config.toml:5:1: tool_choice must be auto, none, required, or the name of a tool, not "two words"
             ! $/config/askls/config.toml:6:1: max_attempts must be a whole number from 1 to 100, not 101
             ! $/config/askls/config.toml:7:1: retry_wait must be a number of seconds from 0.001 to 86400, not 0
-            ! $/config/askls/config.toml:8:1: max_retry_wait must be a number of seconds from 0.001 to 86400, not {"float":"no number"}
-            ! $/config/askls/config.toml:10:1: auth_header must be the name of a header, as x-api-key, and not content-type or host
+            ! $/config/askls/config.toml:8:1: max_retry_wait must be a number of seconds from 0.001 to 86400, not nan
+            ! $/config/askls/config.toml:10:1: auth_header must be the name of a header such as x-api-key, and not content-type or host
             ! $/config/askls/config.toml:11:1: proxy must be none, or an address that begins with http:// or https://
             ! $/config/askls/config.toml:12:1: ca_file must be the absolute path of a file, or one that begins with ~/, not "relative.pem"
-            ! $/config/askls/config.toml:13:1: price must be a table of dollars for a million tokens, such as { input = 1.25, output = 10 }, with cached and cache_write where those cost something else, not {"input":1}
+            ! $/config/askls/config.toml:13:1: price must be dollars per million tokens, such as { input = 1.25, output = 10 } (cached and cache_write may be added), not {"input":1}
             ! $/config/askls/config.toml:14:1: guided must be one of auto, on, off, not true
             ! $/config/askls/config.toml:15:1: reply_timeout must be a number of seconds from 0.001 to 86400, not 86401
         "#]]);
@@ -582,7 +587,10 @@ fn what_is_set_about_requests_reaches_them() {
 fn a_file_of_certificates_that_cannot_be_read_ends_the_ask() {
     let place = Place::new().user("ca_file = '~/missing.pem'");
     let reason = place.load().settings.model_choice().unusable.unwrap();
-    assert!(reason.starts_with("ca_file ") && reason.contains("missing.pem cannot be read: "), "{reason}");
+    assert!(
+        reason.contains("config.toml: ca_file ") && reason.contains("missing.pem cannot be read: "),
+        "{reason}"
+    );
     let place = place.write("missing.pem", b"-----BEGIN");
     let choice = place.load().settings.model_choice();
     assert_eq!((choice.unusable, choice.route.certificates.unwrap().pem.len()), (None, 10));
@@ -598,17 +606,17 @@ fn a_project_may_not_choose_the_way_of_a_request() {
         )
         .check(expect![[r#"
             reasoning_effort = low ($/project/.askls/config.toml)
-            ! $/project/.askls/config.toml:1:1: headers of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:2:1: query of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:3:1: proxy of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:4:1: ca_file of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:5:1: auth_header of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:6:1: price of a project is ignored, since it could send your key away or run a program; to allow it, add the project's folder to trusted_folders in your own settings file
-            ! $/project/.askls/config.toml:7:1: a project may only make store stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:8:1: a project may only make text_calls stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:9:1: a project may only make max_attempts stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:10:1: a project may only make max_retry_wait stricter than your own settings; it is ignored
-            ! $/project/.askls/config.toml:12:2: models counts in the user's own settings file only
+            ! $/project/.askls/config.toml:1:1: headers is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:2:1: query is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:3:1: proxy is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:4:1: ca_file is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:5:1: auth_header is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:6:1: price is ignored in a project's file, since it could make a turn look cheaper than it is: set it in your own settings file, or list the project's folder in trusted_folders there
+            ! $/project/.askls/config.toml:7:1: store is ignored here: a project may only make it stricter, and without this line it is false
+            ! $/project/.askls/config.toml:8:1: text_calls is ignored here: a project may only make it stricter, and without this line it is true for a server on this machine, else false
+            ! $/project/.askls/config.toml:9:1: max_attempts is ignored here: a project may only make it stricter, and without this line it is 6
+            ! $/project/.askls/config.toml:10:1: max_retry_wait is ignored here: a project may only make it stricter, and without this line it is 120
+            ! $/project/.askls/config.toml:12:2: models is ignored here: it can only be set in your own settings file
         "#]]);
 }
 
@@ -617,7 +625,7 @@ fn editor_settings_that_are_no_object_are_told() {
     Place::new().check_editor(
         json!(["model"]),
         expect![[r#"
-            ! editor settings: must be an object with one member for each setting
+            ! editor settings: must be an object with one member for each setting, such as {"max_steps": 20}
         "#]],
     );
     Place::new().check_editor(json!({"askls": null}), expect![""]);
@@ -639,4 +647,166 @@ fn every_setting_is_in_the_schema_and_in_the_list() {
 #[test]
 fn the_shipped_schema_is_up_to_date() {
     expect_test::expect_file!["../../settings.schema.json"].assert_eq(&schema::json_schema());
+}
+
+#[test]
+fn a_name_that_is_set_twice_is_told_with_both_lines_and_which_one_is_used() {
+    Place::new()
+        .user(
+            "edits = 'apply'\nmodel = 'a'\nmodel = 'b'\nedits.x = 1\nprice = { input = 1, output = 2, input = 3 }\n\
+             # from here on, tables\n[models.a]\nwindow = 1000\nwindow = 2000\n[models.'a b']\nwindow = 1\n\
+             [models.a]\nwindow = 3000\ntemperature = 1\n[models]\nb.window = 7\nb.window = 8\na.store = true\n",
+        )
+        .check(expect![[r#"
+            model = a ($/config/askls/config.toml)
+            price = {"input":1,"output":2} ($/config/askls/config.toml)
+            models = a, a b, b ($/config/askls/config.toml)
+            edits = apply ($/config/askls/config.toml)
+            ! $/config/askls/config.toml:3:1: model is set twice, in lines 2 and 3; line 2 is used: remove one of them
+            ! $/config/askls/config.toml:4:1: edits.x cannot be set beside edits, in lines 1 and 4; line 1 is used: remove one of them
+            ! $/config/askls/config.toml:5:34: price.input is set twice, in line 5; the first is used: remove one of them
+            ! $/config/askls/config.toml:9:1: models.a.window is set twice, in lines 8 and 9; line 8 is used: remove one of them
+            ! $/config/askls/config.toml:12:2: [models.a] stands twice, in lines 7 and 12; both are used: make them one table
+            ! $/config/askls/config.toml:13:1: models.a.window is set twice, in lines 8 and 13; line 8 is used: remove one of them
+            ! $/config/askls/config.toml:17:1: models.b.window is set twice, in lines 16 and 17; line 16 is used: remove one of them
+            ! $/config/askls/config.toml:18:1: models.a.store cannot be set beside [models.a], in lines 12 and 18; line 12 is used: remove one of them
+        "#]]);
+}
+
+#[test]
+fn which_of_two_lines_is_used_is_told_as_it_is() {
+    for (text, used) in [
+        ("max_steps = 1\nmax_steps = 2", "line 1 is used"),
+        ("max_steps = 1\n\"max_steps\" = 2", "line 1 is used"),
+        ("max_steps = 1\n[max_steps]", "line 2 is used"),
+        ("[max_steps]\n[max_steps]", "both are used"),
+        ("models = 1\n[models.a]\nwindow = 5", "line 1 is used"),
+        ("models = 1\nmodels.a.window = 5", "line 1 is used"),
+        ("models.a.window = 5\nmodels = 1", "line 1 is used"),
+        ("models.a.window = 5\n[models]\nb.window = 6", "both are used"),
+        ("models = { a = { window = 5 } }\n[models]\nb.window = 6", "both are used"),
+        ("models = { a = { window = 5 } }\nmodels.b.window = 6", "line 1 is used"),
+        ("models = { a = { window = 5 },\n a = { window = 6 } }", "line 1 is used"),
+    ] {
+        let loaded = Place::new().user(text).load();
+        let told = loaded.warnings.first().expect(text).to_string();
+        assert!(told.contains(used), "{text}\n{told}");
+        let set: BTreeMap<_, _> =
+            loaded.settings.shown().into_iter().map(|shown| (shown.name, shown.value)).collect();
+        let windows = |model| loaded.settings.tunings().of(model).window.map(|window| window.0);
+        let found = (set["max_steps"].as_str(), windows("a"), windows("b"));
+        let expected = match (text.contains("max_steps"), used) {
+            (true, "line 1 is used") => ("1", None, None),
+            (true, _) => ("50", None, None),
+            (false, "both are used") => ("50", Some(5), Some(6)),
+            (false, _) if text.starts_with("models = 1") => ("50", None, None),
+            (false, _) => ("50", Some(5), None),
+        };
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_decides_where_data_goes_and_stands_twice_holds_every_ask_up() {
+    for (text, message) in [
+        (
+            "base_url = 'http://a/v1'\nbase_url = 'http://b/v1'",
+            "2:1: base_url is set twice, in lines 1 and 2",
+        ),
+        ("wire = 'chat'\n\n'wire' = 'chat'", "3:1: wire is set twice, in lines 1 and 3"),
+        ("[headers]\na = '1'\n[headers]\nb = '2'", "3:2: [headers] is set twice, in lines 1 and 3"),
+        ("query = { a = '1' }\n[query]", "2:2: [query] is set twice, in lines 1 and 2"),
+        (
+            "query.a = '1'\nquery.b = '2'\n[query]\na = '3'",
+            "3:2: [query] cannot be set beside query.a, in lines 1 and 3",
+        ),
+        ("query = { a = '1', a = '2' }", "1:20: query.a is set twice, in line 1: remove"),
+        ("[query]\na.b = '1'\na = '2'", "3:1: query.a cannot be set beside query.a.b, in lines 2 and 3"),
+        ("[headers]\nX-Team = 'a'\nx-team = 'b'", "3:1: headers holds x-team twice"),
+        ("proxy = 'none'\nproxy.x = 1", "2:1: proxy.x cannot be set beside proxy, in lines 1 and 2"),
+    ] {
+        let place = Place::new().user(text);
+        let unusable = place.load().settings.model_choice().unusable.unwrap_or_default();
+        assert!(unusable.contains(message), "{text}\n{unusable}");
+        assert!(unusable.contains(": remove one of them; nothing is sent"), "{unusable}");
+    }
+    let overridden = Place::new().user("base_url = 'http://a/v1'\nbase_url = 'http://b/v1'");
+    let overridden = overridden.variable("ASKLS_BASE_URL", "http://localhost:1/v1");
+    assert_eq!(overridden.load().settings.model_choice().unusable, None);
+    let untrusted = Place::new().project("base_url = 'http://a/v1'\nbase_url = 'http://b/v1'");
+    assert_eq!(untrusted.load().settings.model_choice().unusable, None);
+}
+
+#[test]
+fn a_setting_below_the_header_of_another_table_is_told_where_it_belongs() {
+    let place = Place::new().user(
+        "[models.'m*']\nmax_steps = 3\nwindow = 9\nbase_url = 'http://a/v1'\n[query]\napprovals = 'none'\n",
+    );
+    place.check(expect![[r#"
+        query = approvals ($/config/askls/config.toml)
+        models = m* ($/config/askls/config.toml)
+        ! $/config/askls/config.toml:2:1: max_steps cannot be set for single models: write it above the first [table] line
+        ! $/config/askls/config.toml:4:1: base_url cannot be set for single models: write it above the first [table] line
+        ! $/config/askls/config.toml:6:1: approvals stands below [query] and is taken for a part of it: write the setting above the first [table] line
+    "#]]);
+    check_unusable(
+        &place,
+        json!(null),
+        expect![
+            "$/config/askls/config.toml:4:1: base_url cannot be set for single models: write it above the first [table] line"
+        ],
+    );
+    check_unusable(
+        &Place::new().user("[query]\na = '1'\nbase_url = 'http://a/v1'"),
+        json!(null),
+        expect![
+            "$/config/askls/config.toml:3:1: base_url stands below [query] and is taken for a part of it: write the setting above the first [table] line"
+        ],
+    );
+    check_unusable(
+        &Place::new().user("[askls]\nbase_url = 'http://a/v1'"),
+        json!(null),
+        expect!["$/config/askls/config.toml:1:2: settings stand in no table here: remove the line [askls]"],
+    );
+    Place::new().user("models.a = 3\n[askls]\nmodel = 'm'\n").check_editor(
+        json!({"server": {"model": "m"}}),
+        expect![[r#"
+            ! $/config/askls/config.toml:1:8: models."a" must be a table, such as { temperature = 0.2 }
+            ! $/config/askls/config.toml:2:2: settings stand in no table here: remove the line [askls]
+            ! editor settings, server: there is no setting server: write model beside it, not inside
+        "#]],
+    );
+}
+
+#[test]
+fn each_line_that_is_not_valid_toml_is_told_once() {
+    Place::new()
+        .user("max_steps = 3\nmodel = sk-secret x\nedits propose\n[models.\"\nwindow = 1\n")
+        .check(expect![[r#"
+            max_steps = 3 ($/config/askls/config.toml)
+            ! $/config/askls/config.toml:2:9: this line is not valid TOML (string values must be quoted, expected literal string) and is not used
+            ! $/config/askls/config.toml:3:7: this line is not valid TOML (key with no value, expected `=`) and is not used
+            ! $/config/askls/config.toml:4:10: this line is not valid TOML (unclosed table, expected `]`) and is not used
+        "#]]);
+}
+
+#[test]
+fn a_file_of_nothing_but_faults_sets_nothing_and_is_told_in_few_lines() {
+    let broken = Place::new()
+        .user(&format!("max_steps = 3\nbase_url = 'http://a/v1'\n{}", "max_steps = 4\n".repeat(101)));
+    broken.check(expect![[r#"
+        ! $/config/askls/config.toml: nothing in this file is used: it has more than 100 lines that are not valid TOML
+    "#]]);
+    assert!(broken.load().settings.model_choice().unusable.is_some());
+    let unknown: String = (0..25).map(|number| format!("qqq{number} = 1\n")).collect();
+    let loaded = Place::new().project(&unknown).load();
+    assert_eq!(loaded.warnings.len(), 21);
+    assert!(loaded.warnings[20].to_string().ends_with(": 5 more warnings about this file are not shown"));
+}
+
+#[test]
+fn a_folder_is_trusted_by_its_whole_path_only() {
+    Place::new().user("trusted_folders = ['.']").check(expect![[r#"
+        ! $/config/askls/config.toml:1:1: trusted_folders must be a list of absolute paths, or paths that begin with ~/, such as ["~/work"], not ["."]
+    "#]]);
 }

@@ -86,7 +86,7 @@ pub(super) fn inside(value: &Value) -> Option<&'static str> {
 pub(super) fn reason(settings: &Settings) -> Option<String> {
     let unusable = settings.unusable.iter().find(|unusable| !unusable.is_overridden(settings))?;
     Some(format!(
-        "{}; nothing is sent anywhere until this is mended, since {} decides what goes where",
+        "{}; nothing is sent anywhere until this is fixed, since {} decides what goes where",
         unusable.warning, unusable.name
     ))
 }

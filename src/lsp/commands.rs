@@ -11,7 +11,15 @@ use super::{
     session::Session,
     transport, turn,
 };
-use crate::{agent::Mode, protocol::ThreadId, tools::output::visible, workspace::position};
+use crate::{
+    agent::Mode,
+    config::{
+        Origin,
+        report::{Report, line, shown_json},
+    },
+    protocol::ThreadId,
+    workspace::position,
+};
 
 /// Registered with the editor. VS Code makes each of them a command of its own by this name.
 pub(super) const NAMES: [&str; 7] = [ASK, STOP, ACCEPT_EDITS, REJECT_EDITS, SHOW_EDITS, NEW_THREAD, STATUS];
@@ -155,8 +163,9 @@ async fn status(session: &Arc<Session>) -> Value {
         "running": running,
         "proposals": proposals,
         "warnings": warnings,
+        "settings": {},
     });
-    let mut text = match session.choose_model(&settings, None).await {
+    let mut lines = match session.choose_model(&settings, None).await {
         Ok(chosen) => {
             let info = chosen.client.info();
             status["model"] = json!(info.name);
@@ -167,20 +176,28 @@ async fn status(session: &Arc<Session>) -> Value {
             if let Some(server) = &info.server {
                 status["server"] = json!(server);
             }
-            format!("askls {}: {info}. {}", env!("CARGO_PKG_VERSION"), chosen.why)
+            let report = Report::new(&settings, info);
+            for (name, value) in report.model_json() {
+                status[name] = value;
+            }
+            let first = line(format!("askls {}: {info}. {}", env!("CARGO_PKG_VERSION"), chosen.why));
+            [vec![first], report.model_lines()].concat()
         }
         Err(error) => {
             status["model"] = Value::Null;
             status["why"] = json!(error.to_string());
-            format!("askls {}: no model. {error}", env!("CARGO_PKG_VERSION"))
+            vec![line(format!("askls {}: no model. {error}", env!("CARGO_PKG_VERSION")))]
         }
     };
-    text.push_str(&format!("\nrunning turns: {running}\nproposed edits: {proposals}"));
-    for warning in &warnings {
-        text.push_str("\nwarning: ");
-        text.push_str(warning);
+    lines.push(format!("running turns: {running}"));
+    lines.push(format!("proposed edits: {proposals}"));
+    let set = settings.shown().into_iter().filter(|shown| shown.origin != Origin::Default);
+    for shown in set {
+        status["settings"][shown.name] = shown_json(&shown);
+        lines.push(line(format!("setting: {} = {} ({})", shown.name, shown.value, shown.origin)));
     }
-    status["text"] = json!(visible(&text));
+    lines.extend(warnings.iter().map(|warning| line(format!("warning: {warning}"))));
+    status["text"] = json!(lines.join("\n"));
     status
 }
 

@@ -22,10 +22,11 @@ use crate::{
 /// How long the client may take to say its settings.
 const CONFIGURATION_LIMIT: Duration = Duration::from_secs(5);
 
-const NOTHING_CHANGED_BY_NULL: &str = "askls settings: the editor sent no section askls; nothing is changed";
+const NOTHING_CHANGED_BY_NULL: &str =
+    "askls settings: the editor sent no `askls` section; its settings stay as they were";
 
-const NOTHING_CHANGED_BY_GARBAGE: &str = "askls settings: the editor sent a section askls that is no object with one member for each setting; nothing is \
-     changed";
+const NOTHING_CHANGED_BY_GARBAGE: &str = "askls settings: the editor sent an `askls` section that is not an object with one \
+     member for each setting; its settings stay as they were";
 
 /// Why the editor's settings are not taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -67,7 +67,7 @@ pub enum Effort {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NullContent {
-    /// `null`, as the standard has it.
+    /// `null`, as in the standard.
     #[default]
     Null,
     /// `""`, for servers that refuse `null`.
@@ -78,7 +78,7 @@ pub enum NullContent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Guided {
-    /// With llama.cpp on this machine, once its model failed to call natively.
+    /// With llama.cpp on this machine, once its model fails to call natively.
     #[default]
     Auto,
     On,

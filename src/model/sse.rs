@@ -308,7 +308,9 @@ pub(super) fn malformed(endpoint: &Endpoint, data: &str) -> ModelError {
     let server = endpoint.server();
     ModelError::new(
         ErrorKind::Malformed,
-        format!("{server} answered with what is no model's reply ({shown}): check base_url and wire"),
+        format!(
+            "{server} answered with something that is not a model's reply ({shown}): check base_url and wire"
+        ),
     )
 }
 

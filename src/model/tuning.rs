@@ -13,46 +13,46 @@ use super::{
 /// Tokens beyond any model of today; a larger number is a mistake.
 const MOST_TOKENS: u64 = 100_000_000;
 
-/// The settings that may differ from model to model. What is `None` goes by the server.
+/// The settings that may differ by model. Without a value, the server decides.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct Tuning {
-    /// The most tokens of one reply. Default: the server's own, and on the wire `messages` as much as the model can.
+    /// The most tokens of one reply. Default: the server's own; on the wire `messages`, the model's maximum.
     pub max_output_tokens: Option<Tokens>,
     /// How much the model thinks before it answers. Default: the server's own.
     pub reasoning_effort: Option<Effort>,
-    /// From 0 (the likeliest words) to 2; models that reason refuse it. Default: the server's own.
+    /// From 0 (the likeliest words) to 2; reasoning models refuse it. Default: the server's own.
     pub temperature: Option<Temperature>,
     /// Whether one reply may hold several calls. Default: the server's own.
     pub parallel_tool_calls: Option<bool>,
-    /// Whether tools are offered by strict schemas, so that the server binds the arguments.
+    /// Whether tools are offered with strict schemas, so that the server enforces them for the arguments.
     #[schemars(extend("default" = false))]
     pub strict_tools: Option<bool>,
-    /// Whether the server keeps the replies, so that they need not be sent again (wire `responses`).
+    /// Whether the server keeps its replies, so that they need not be sent again (wire `responses`).
     #[schemars(extend("default" = false))]
     pub store: Option<bool>,
-    /// The most tokens of one request, for a thread that shall stay shorter than the model's window. Default: the window.
+    /// The most tokens of one request, to keep threads shorter than the model's window. Default: the window.
     pub context_tokens: Option<Tokens>,
-    /// The model's whole window in tokens, where neither the server nor askls knows it.
+    /// The model's whole window in tokens, if neither the server nor askls knows it.
     pub window: Option<Tokens>,
-    /// Whether reasoning that came as `reasoning_content` goes back with the calls that it led to (wire `chat`).
+    /// Whether reasoning that came as `reasoning_content` is sent back with the calls it led to (wire `chat`).
     #[schemars(extend("default" = true))]
     pub echo_reasoning: Option<bool>,
-    /// Whether text between `<think>` and `</think>` at the beginning of a reply is reasoning (wire `chat`).
+    /// Whether text between `<think>` and `</think>` at the beginning of a reply is treated as reasoning (wire `chat`).
     #[schemars(extend("default" = true))]
     pub think_tags: Option<bool>,
-    /// Whether two messages of one role in a row are made one, for servers that refuse them (wire `chat`).
+    /// Whether two messages in a row that have the same role are merged, for servers that refuse them (wire `chat`).
     #[schemars(extend("default" = false))]
     pub strict_alternation: Option<bool>,
-    /// What stands for no words beside calls (wire `chat`).
+    /// The content of an assistant message that only has calls (wire `chat`).
     #[schemars(extend("default" = NullContent::default()))]
     pub null_content: Option<NullContent>,
-    /// Whether a whole, valid call of an offered tool that comes as text is taken for a call. Default: `true` for a server
-    /// on this machine, else `false`.
+    /// Whether a complete, valid call of an offered tool that comes as text is treated as a call. Default: `true` for a
+    /// server on this machine, else `false`.
     pub text_calls: Option<bool>,
     /// Whether each step of a small model is bound to a schema of what can be done.
     #[schemars(extend("default" = Guided::default()))]
     pub guided: Option<Guided>,
-    /// What a million tokens cost in dollars, for models whose price askls does not know: `input`, `output`, and where they
+    /// Dollars per million tokens, for models whose price askls does not know: `input`, `output`, and, if they
     /// differ from `input`, `cached` (read from the prompt cache) and `cache_write`.
     #[schemars(with = "Option<PriceInDollars>")]
     pub price: Option<Price>,
@@ -89,17 +89,24 @@ impl Tunings {
     /// What holds for one model: its own line over those of longer beginnings of its name, over shorter ones, over the
     /// general settings.
     pub fn of(&self, model: &str) -> Tuning {
-        let mut fitting: Vec<(usize, &Tuning)> = self
+        let fitting = self.fitting(model).into_iter();
+        fitting.fold(self.general.clone(), |weaker, (_, tuning)| tuning.over(&weaker))
+    }
+
+    /// What is said of a model by its name, the weakest first.
+    pub fn fitting(&self, model: &str) -> Vec<&(String, Tuning)> {
+        let mut fitting: Vec<_> = self
             .models
             .iter()
-            .filter_map(|(pattern, tuning)| {
+            .filter_map(|entry| {
+                let pattern = &entry.0;
                 let beginning = pattern.strip_suffix('*').filter(|beginning| model.starts_with(beginning));
                 let weight = if pattern == model { usize::MAX } else { beginning?.len() };
-                Some((weight, tuning))
+                Some((weight, entry))
             })
             .collect();
         fitting.sort_by_key(|(weight, _)| *weight);
-        fitting.into_iter().fold(self.general.clone(), |weaker, (_, tuning)| tuning.over(&weaker))
+        fitting.into_iter().map(|(_, entry)| entry).collect()
     }
 }
 

@@ -257,7 +257,7 @@ binary
         "#]],
         )
         .await;
-        check(json!({"glob": "[z-a]"}), expect!["error: the glob is not valid: error parsing glob '[z-a]': invalid range; 'z' > 'a'; write it as in .gitignore, as `*.rs` or `src/**/mod.rs`"]).await;
+        check(json!({"glob": "[z-a]"}), expect!["error: the glob is not valid: error parsing glob '[z-a]': invalid range; 'z' > 'a'; write it as in .gitignore, such as `*.rs` or `src/**/mod.rs`"]).await;
         check(json!({"depth": 0}), expect!["error: depth must be at least 1"]).await;
     }
 

@@ -202,7 +202,7 @@ agent
         check(
             json!({"pattern": "main("}),
             expect![[r#"
-                error: the pattern is no regular expression that can be matched line by line: regex parse error:
+                error: the pattern is not a regular expression that can be matched line by line: regex parse error:
                     main(
                         ^
                 error: unclosed group

@@ -40,7 +40,7 @@ fn unwritable(edit: &FileEdit, workspace: &Workspace) -> Option<Conflict> {
     let conflict = |reason: String| Some(Conflict { path: edit.path.clone(), reason });
     let origin = edit.origin();
     let (Some(_), Some(from)) = (edit.path.disk(), origin.disk()) else {
-        return conflict(format!("{} is no file on disk; only the editor can change it", edit.path));
+        return conflict(format!("{} is not a file on disk; only the editor can change it", edit.path));
     };
     edit.before.as_ref()?;
     if workspace.is_dirty(from) {
@@ -219,7 +219,7 @@ fn check_ours(path: &Path, written: &[u8]) -> io::Result<()> {
     if fs::read(path)? == written {
         return Ok(());
     }
-    Err(io::Error::other("another program has written it meanwhile, and its text stays"))
+    Err(io::Error::other("another program changed it in the meantime; its text stays"))
 }
 
 /// Looks once more just before the file goes: others write as well.

@@ -19,7 +19,7 @@ pub enum FileError {
         "{0} cannot be a file below another file; choose a path whose parent is a directory or does not exist"
     )]
     BelowFile(String),
-    #[error("{0} is no regular file but a device, a pipe or a socket, which cannot be read")]
+    #[error("{0} is not a regular file but a device, a pipe or a socket, which cannot be read")]
     Special(String),
     #[error("{0} is a binary file; it has no text that could be read or edited")]
     Binary(String),
@@ -53,10 +53,10 @@ pub enum FileError {
     Unread(String),
     /// What is wrong and where.
     #[error(
-        "the pattern is no regular expression that can be matched line by line: {0}\nput a backslash before a character to find it as it is"
+        "the pattern is not a regular expression that can be matched line by line: {0}\nput a backslash before a character to find it as it is"
     )]
     Pattern(String),
-    #[error("the glob is not valid: {0}; write it as in .gitignore, as `*.rs` or `src/**/mod.rs`")]
+    #[error("the glob is not valid: {0}; write it as in .gitignore, such as `*.rs` or `src/**/mod.rs`")]
     Glob(String),
     /// The path and the system's reason.
     #[error("{0} cannot be used: {1}")]

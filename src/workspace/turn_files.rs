@@ -149,7 +149,7 @@ impl TurnFiles {
         self.check_movable(from)?;
         self.workspace.check_editable(to)?;
         let Some(disk) = to.disk() else {
-            return Err(FileError::Other(format!("{to} is no file name; give a path")));
+            return Err(FileError::Other(format!("{to} is not a file name; give a path")));
         };
         let text = self.read_for_change(from)?;
         if text.text.len() > MAX_EDIT_BYTES {

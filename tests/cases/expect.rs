@@ -200,7 +200,7 @@ pub(crate) fn text_faults(what: &str, wanted: &Value, text: &str) -> Vec<String>
         match regex::Regex::new(&pattern) {
             Ok(regex) if regex.is_match(text) => {}
             Ok(_) => faults.push(format!("{what} does not match {pattern}: {:?}", short(&text))),
-            Err(error) => faults.push(format!("{pattern} is no regular expression: {error}")),
+            Err(error) => faults.push(format!("{pattern} is not a regular expression: {error}")),
         }
     }
     faults

@@ -110,6 +110,24 @@ fn status_says_which_model_and_why_and_never_the_key() {
     assert_eq!((model.requests().len(), model.listed()), (0, 0));
 }
 
+#[test]
+fn status_says_what_is_set_and_where_and_no_name_breaks_its_lines() {
+    let model = FakeModel::start(Wire::Responses, []);
+    let project = Project::new("//- /.askls/config.toml\nmax_steps = 4\n");
+    let name = "m\nprice: nothing\u{1b}[2J";
+    let mut client =
+        Client::builder(&project).model(&model).settings(json!({"model": name, "edits": "apply"})).start();
+    let status = client.command("askls.status", json!({}));
+    let text = status["text"].as_str().unwrap();
+    let lines: Vec<_> = text.lines().map(|line| line.split(" (").next().unwrap()).collect();
+    assert_eq!(lines[0], format!("askls {}: m\\nprice: nothing\\u{{1b}}[2J", env!("CARGO_PKG_VERSION")));
+    assert_eq!(lines[1..4], ["price: not known", "running turns: 0", "proposed edits: 0"]);
+    assert!(lines.contains(&r"setting: model = m\nprice: nothing\u{1b}[2J"), "{text}");
+    assert!(lines.contains(&"setting: edits = apply") && lines.contains(&"setting: max_steps = 4"), "{text}");
+    assert_eq!(status["settings"]["edits"], json!({"value": "apply", "origin": "editor"}));
+    assert_eq!(status["price"], json!(null));
+}
+
 /// Any JSON value, mostly with the names that the commands know.
 fn any_json() -> impl Strategy<Value = Value> {
     let name = prop_oneof![

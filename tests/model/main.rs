@@ -526,14 +526,14 @@ async fn every_refusal_says_what_to_do() {
             200,
             "<html><title>Sign in</title></html>",
             expect![[r#"
-                => Rejected: ADDRESS answered with a web page titled "Sign in", so it is no model server: is base_url right?
+                => Rejected: ADDRESS answered with a web page titled "Sign in", so it is not a model server: is base_url right?
             "#]],
         ),
         (
             200,
             "{malformed json: <<<chaos>>>",
             expect![[r#"
-            => Malformed: SERVER answered with what is no model's reply ({malformed json: <<<chaos>>>): check base_url and wire
+            => Malformed: SERVER answered with something that is not a model's reply ({malformed json: <<<chaos>>>): check base_url and wire
         "#]],
         ),
         (

@@ -318,13 +318,13 @@ async fn an_answer_that_says_nothing_is_told_apart_from_one_that_breaks_off() {
 #[tokio::test]
 async fn what_is_no_reply_is_told_for_what_it_is() {
     check_answer(answer("content-type: text/html\r\n", b"<html><title>Log in</title>"), expect![[r#"
-        => Rejected: SERVER/chat/completions answered with a web page titled "Log in", so it is no model server: is base_url right?
+        => Rejected: SERVER/chat/completions answered with a web page titled "Log in", so it is not a model server: is base_url right?
     "#]]).await;
     check_answer(answer("content-type: application/xml\r\n", b"<error/>"), expect![[r#"
-        => Rejected: SERVER/chat/completions answered with a web page, so it is no model server: is base_url right?
+        => Rejected: SERVER/chat/completions answered with a web page, so it is not a model server: is base_url right?
     "#]]).await;
     check_answer(answer("content-type: image/png\r\n", b"\x89PNG"), expect![[r#"
-        => Rejected: SERVER/chat/completions answered with image/png, so it is no model server: is base_url right?
+        => Rejected: SERVER/chat/completions answered with image/png, so it is not a model server: is base_url right?
     "#]]).await;
     check_answer(b"HTTP/1.1 302 Found\r\nlocation: /login?key=1\r\ncontent-length: 0\r\n\r\n", expect![[r#"
         => Settings: SERVER/chat/completions redirects to http://HOST/login, which is not followed so that no key goes astray: set base_url to the server's own address

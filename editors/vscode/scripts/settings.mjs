@@ -25,14 +25,14 @@ const OWN = {
     type: 'string',
     default: '',
     scope: 'machine',
-    markdownDescription: 'The program `askls`. Empty: looked for in `PATH`.',
+    markdownDescription: 'The path of the program `askls`. Empty: looked up in `PATH`.',
   },
   'askls.trace.server': {
     type: 'string',
     enum: ['off', 'messages', 'verbose'],
     default: 'off',
     scope: 'window',
-    markdownDescription: 'What of the messages between VS Code and askls is written to the output channel.',
+    markdownDescription: 'Which messages between VS Code and askls are written to the output channel.',
   },
 };
 

@@ -26,7 +26,7 @@ async fn a_command_that_ends_badly_gives_no_key_and_none_of_its_output() {
 #[tokio::test]
 async fn what_cannot_be_a_key_is_none() {
     for script in ["true", "echo", "printf 'two words'", "printf '\\377'"] {
-        check(script, Err("api_key_command: the first line that /bin/sh printed is no key")).await;
+        check(script, Err("api_key_command: the first line that /bin/sh printed is not a key")).await;
     }
 }
 

@@ -3,10 +3,16 @@
 
 use serde_json::{Map, Value};
 
-use super::Values;
+use super::{Values, types::is_reserved};
 
 /// Longest value that a warning repeats, in characters.
 const LONGEST_SHOWN: usize = 60;
+
+/// Longest name of something unknown that a warning repeats, in characters.
+pub(in crate::config) const LONGEST_NAME: usize = 60;
+
+/// The one member of what stands for a value that JSON has no form for: its spelling in TOML.
+pub(in crate::config) const NOT_IN_JSON: &str = "$toml";
 
 /// Bytes of the longest text that is shown though it does not fit; a longer one may be a key in the wrong place.
 const LONGEST_WORD: usize = 15;
@@ -66,14 +72,14 @@ enum Sight {
 
 /// In the order in which they are shown.
 pub const KEYS: &[Key] = &[
-    Key::new("model", "a text", "", ProjectRule::Free),
+    Key::new("model", "text", "", ProjectRule::Free),
     Key::new("wire", "one of responses, chat, messages", "", ProjectRule::Trusted),
     Key { sight: Sight::Url, ..Key::new("base_url", ADDRESS, "", ProjectRule::Trusted) },
     Key {
         sight: Sight::Variable,
         ..Key::new(
             "api_key_env",
-            "the name of an environment variable in capitals, as OPENROUTER_API_KEY, and not the key itself",
+            "the name of an environment variable in capitals, such as OPENROUTER_API_KEY, and not the key itself",
             "",
             ProjectRule::Trusted,
         )
@@ -82,7 +88,7 @@ pub const KEYS: &[Key] = &[
         sight: Sight::Program,
         ..Key::new(
             "api_key_command",
-            "a list of texts (the program and its arguments) or one text",
+            "a list such as [\"pass\", \"show\", \"openai\"] (the program and its arguments), or one text",
             "",
             ProjectRule::Trusted,
         )
@@ -91,22 +97,19 @@ pub const KEYS: &[Key] = &[
         sight: Sight::Variable,
         ..Key::new(
             "auth_header",
-            "the name of a header, as x-api-key, and not content-type or host",
+            "the name of a header such as x-api-key, and not content-type or host",
             "authorization, or that of the wire or of Azure",
             ProjectRule::Trusted,
         )
     },
-    Key::table(
-        "headers",
-        "a table of names and texts of one line, as { \"X-Team\" = \"a\" }, without content-type and host",
-    ),
-    Key::table("query", "a table of names and texts, as { api-version = \"preview\" }"),
+    Key::table("headers", "a table of names and texts, such as { \"X-Team\" = \"a\" }"),
+    Key::table("query", "a table of names and texts, such as { api-version = \"preview\" }"),
     Key {
         sight: Sight::Url,
         ..Key::new(
             "proxy",
             "none, or an address that begins with http:// or https://",
-            "that of the environment",
+            "the environment's",
             ProjectRule::Trusted,
         )
     },
@@ -144,14 +147,14 @@ pub const KEYS: &[Key] = &[
     Key::of_models("guided", "one of auto, on, off", "auto", ProjectRule::Free),
     Key::of_models(
         "price",
-        "a table of dollars for a million tokens, such as { input = 1.25, output = 10 }, with cached and cache_write where those cost something else",
+        "dollars per million tokens, such as { input = 1.25, output = 10 } (cached and cache_write may be added)",
         "",
         ProjectRule::Trusted,
     ),
     Key {
         shape: Shape::Models,
         sight: Sight::Names,
-        ..Key::new("models", "a table for each model, as [models.\"qwen*\"]", "", ProjectRule::Never)
+        ..Key::new("models", "a table for each model, such as [models.\"qwen*\"]", "", ProjectRule::Never)
     },
     Key::new("max_steps", "a whole number from 1 to 10000", "50", ProjectRule::Narrower),
     Key::new("on_limit", "one of error, message, final_answer", "message", ProjectRule::Narrower),
@@ -163,14 +166,19 @@ pub const KEYS: &[Key] = &[
         sight: Sight::Program,
         ..Key::new(
             "shell",
-            "a list of texts: the program and its first arguments",
+            "a list such as [\"/bin/sh\", \"-c\"]: the program and its first arguments",
             "the platform's shell",
             ProjectRule::Trusted,
         )
     },
     Key::new("background", "one of auto, always, never", "auto", ProjectRule::Free),
     Key::new("show_answer", "one of message, document, none", "message", ProjectRule::Free),
-    Key::new("trusted_folders", "a list of folders", "", ProjectRule::Never),
+    Key::new(
+        "trusted_folders",
+        "a list of absolute paths, or paths that begin with ~/, such as [\"~/work\"]",
+        "",
+        ProjectRule::Never,
+    ),
 ];
 
 const ADDRESS: &str = "an address that begins with http:// or https://";
@@ -240,22 +248,53 @@ impl Key {
         }
     }
 
-    /// Whether a value fits. The error says what is allowed, and repeats the value only where that tells no secret.
+    /// Whether a value, or a table with one member, fits. The error says what is allowed, and repeats the value only where
+    /// that tells no secret.
     pub(in crate::config) fn check(&self, value: &Value) -> Result<Values, String> {
         let object: Map<_, _> = [(self.name.to_owned(), value.clone())].into_iter().collect();
-        serde_json::from_value(Value::Object(object)).map_err(|_| match self.sight {
+        serde_json::from_value(Value::Object(object)).map_err(|_| self.fault(value))
+    }
+
+    fn fault(&self, value: &Value) -> String {
+        let is_shown = self.sight == Sight::Whole
             // Nothing that is asked for is as long as a key.
-            Sight::Whole if value.as_str().is_some_and(|text| text.len() > LONGEST_WORD) => {
-                format!("{} must be {}", self.name, self.expects)
+            && value.as_str().is_none_or(|text| text.len() <= LONGEST_WORD);
+        match value.as_object().and_then(|members| members.iter().next()) {
+            Some((name, member)) if self.shape == Shape::Table => self.member_fault(name, member),
+            _ if is_shown => format!("{} must be {}, not {}", self.name, self.expects, spelling(value)),
+            _ => format!("{} must be {}", self.name, self.expects),
+        }
+    }
+
+    /// What is wrong with one member of a table of texts.
+    fn member_fault(&self, name: &str, value: &Value) -> String {
+        let shown: String = name.chars().take(LONGEST_NAME).collect();
+        let place = format!("{}.{shown}", self.name);
+        match value {
+            Value::Number(_) | Value::Bool(_) if value.to_string().len() <= LONGEST_WORD => {
+                format!("{place} must be text: write \"{value}\"")
             }
-            Sight::Whole => {
-                let shown: String = value.to_string().chars().take(LONGEST_SHOWN).collect();
-                format!("{} must be {}, not {shown}", self.name, self.expects)
+            Value::String(text) if text.contains(char::is_control) => {
+                format!("{place} must be one line of text")
             }
-            Sight::Variable | Sight::Url | Sight::Program | Sight::Names => {
-                format!("{} must be {}", self.name, self.expects)
+            Value::String(_) if is_reserved(name) => {
+                format!("{place} cannot be set: askls sets this header itself")
             }
-        })
+            Value::String(_) => {
+                format!("{place} is not the name of a header: it may hold letters, digits and dashes")
+            }
+            _ => format!("{place} must be text, such as \"1\""),
+        }
+    }
+}
+
+/// A value as its place writes it, not too long.
+fn spelling(value: &Value) -> String {
+    let foreign = value.get(NOT_IN_JSON).and_then(Value::as_str);
+    let spelling = foreign.map_or_else(|| value.to_string(), str::to_owned);
+    match spelling.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", &spelling[..end]),
+        None => spelling,
     }
 }
 

@@ -67,7 +67,7 @@ pub struct SecretText(pub SecretString);
 #[derive(Clone)]
 pub struct ProxyText(pub SecretText);
 
-/// The path of a file: absolute, or below the home folder as `~/…`.
+/// The path of a file or folder: absolute, or below the home folder as `~/…`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePath(pub PathBuf);
 
@@ -95,6 +95,11 @@ pub(super) fn is_address(text: &str) -> bool {
         .filter(|(scheme, _)| ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)))
         .map(|(_, host)| host);
     host.is_some_and(|host| !host.starts_with('/') && !host.is_empty() && !host.contains(char::is_whitespace))
+}
+
+/// Whether a header, in any case, is askls's own to set.
+pub(super) fn is_reserved(header: &str) -> bool {
+    NOT_FOR_THE_USER.contains(&header.trim().to_ascii_lowercase().as_str())
 }
 
 pub(super) fn base_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
@@ -161,7 +166,7 @@ impl<'de> Deserialize<'de> for Header {
         let name = String::deserialize(deserializer)?.trim().to_ascii_lowercase();
         // What RFC 9110 calls a token.
         let fits = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        if name.is_empty() || !name.chars().all(fits) || NOT_FOR_THE_USER.contains(&name.as_str()) {
+        if name.is_empty() || !name.chars().all(fits) || is_reserved(&name) {
             return Err(D::Error::custom("no header"));
         }
         Ok(Self(name))

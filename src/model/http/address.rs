@@ -27,7 +27,8 @@ pub(super) fn parse(setting: &str, text: &str) -> Result<Url, ModelError> {
     if text.is_empty() {
         return Err(refuse("is empty"));
     }
-    let mut url = Url::parse(text).map_err(|_| refuse("is no URL: it begins with http:// or https://"))?;
+    let mut url =
+        Url::parse(text).map_err(|_| refuse("is not a URL: it must begin with http:// or https://"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none_or(str::is_empty) {
         return Err(refuse("does not begin with http:// or https:// and a host"));
     }

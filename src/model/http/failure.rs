@@ -120,7 +120,10 @@ pub(super) fn of_page(endpoint: &Endpoint, address: &str, body: &str) -> ModelEr
     };
     ModelError::new(
         ErrorKind::Rejected,
-        format!("{address} answered with {page}, so it is no model server: {}", is_address_right(endpoint).0),
+        format!(
+            "{address} answered with {page}, so it is not a model server: {}",
+            is_address_right(endpoint).0
+        ),
     )
 }
 
@@ -137,7 +140,10 @@ pub(super) fn of_media(endpoint: &Endpoint, address: &str, kind: &str) -> ModelE
     let kind = clean(endpoint, kind);
     ModelError::new(
         ErrorKind::Rejected,
-        format!("{address} answered with {kind}, so it is no model server: {}", is_address_right(endpoint).0),
+        format!(
+            "{address} answered with {kind}, so it is not a model server: {}",
+            is_address_right(endpoint).0
+        ),
     )
 }
 

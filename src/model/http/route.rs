@@ -169,7 +169,7 @@ pub(super) fn headers(endpoint: &Endpoint, wire: Wire) -> Result<HeaderMap, Mode
 
 fn header_name(setting: &str, name: &str) -> Result<HeaderName, ModelError> {
     HeaderName::from_bytes(name.trim().as_bytes())
-        .map_err(|_| settings_error(format!("{setting}: {name:?} is no name of a header")))
+        .map_err(|_| settings_error(format!("{setting}: {name:?} is not the name of a header")))
 }
 
 fn secret_value(value: &str) -> Option<HeaderValue> {
@@ -270,7 +270,7 @@ fn build(key: &ClientKey) -> Result<Client, ModelError> {
         Way::Through(url) => Some(
             Proxy::all(url.as_str())
                 .map_err(|_| {
-                    settings_error("proxy is no address of a proxy, as http://host:3128".to_owned())
+                    settings_error("proxy is not the address of a proxy, such as http://host:3128".to_owned())
                 })?
                 .no_proxy(NoProxy::from_env()),
         ),

@@ -93,10 +93,10 @@ fn the_responses_wire_is_below_what_the_base_url_says() {
 fn what_is_no_base_url_is_refused_by_the_setting_s_name() {
     for (base_url, why) in [
         ("", "is empty"),
-        ("127.0.0.1:1/v1", "is no URL"),
+        ("127.0.0.1:1/v1", "is not a URL"),
         ("localhost:8080/v1", "does not begin with http:// or https:// and a host"),
         ("htp://host/v1", "does not begin with http:// or https:// and a host"),
-        ("http://", "is no URL"),
+        ("http://", "is not a URL"),
         ("file:///v1", "does not begin with http:// or https:// and a host"),
     ] {
         let error = Endpoint::new(base_url, "model").expect_err(base_url).to_string();

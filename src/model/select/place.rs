@@ -154,6 +154,16 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_names_the_models_that_are_asked_when_only_a_key_is_set() {
+        let readme = include_str!("../../../README.md");
+        for service in Service::ALL {
+            let row = format!("| `{}`", service.key_variable());
+            let row = readme.lines().find(|line| line.contains(&row)).expect("a row of the service");
+            assert!(row.contains(&format!("`{}`", service.default_model())), "{row}");
+        }
+    }
+
+    #[test]
     fn the_wire_goes_by_the_host_unless_the_address_says_it() {
         for (base_url, wire) in [
             ("https://api.openai.com/v1", Wire::Responses),

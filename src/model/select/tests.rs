@@ -226,7 +226,7 @@ async fn what_is_missing_is_said() {
     "#]]).await;
     let openai = ServiceVariables { base_url: text("nonsense"), ..openai_key() };
     check(Choice { openai, ..Choice::default() }, expect![[r#"
-        ModelError { kind: Settings, message: "OPENAI_BASE_URL \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1", retry: Never }
+        ModelError { kind: Settings, message: "OPENAI_BASE_URL \"nonsense\" is not a URL: it must begin with http:// or https://; it looks like https://api.openai.com/v1", retry: Never }
     "#]]).await;
     check(Choice { base_url: text("https://api.openai.com/v1"), ..Choice::default() }, expect![[r#"
         ModelError { kind: Settings, message: "OpenAI needs a key: set OPENAI_API_KEY or ASKLS_API_KEY, or name where it is in api_key_env or api_key_command", retry: Never }
@@ -238,7 +238,7 @@ async fn what_is_missing_is_said() {
     check(
         Choice { base_url: text("nonsense"), model: text("m"), ..Choice::default() },
         expect![[r#"
-            ModelError { kind: Settings, message: "base_url \"nonsense\" is no URL: it begins with http:// or https://; it looks like https://api.openai.com/v1", retry: Never }
+            ModelError { kind: Settings, message: "base_url \"nonsense\" is not a URL: it must begin with http:// or https://; it looks like https://api.openai.com/v1", retry: Never }
         "#]],
     )
     .await;

@@ -83,7 +83,7 @@ fn unsaved_text_and_buffers_without_a_file_are_left_to_the_editor() {
     project.stage("untitled:1", "y").unwrap();
     check(
         &project,
-        "a.txt has unsaved changes in the editor; save it first\nuntitled:1 is no file on disk; only the editor can change it",
+        "a.txt has unsaved changes in the editor; save it first\nuntitled:1 is not a file on disk; only the editor can change it",
         expect![[r#"
             a.txt = "a\n"
         "#]],

@@ -134,7 +134,7 @@ fn a_glob_a_depth_and_a_limit_narrow_a_listing() {
         &project,
         &query(&project, None, Some("a[")),
         expect![[r#"
-        the glob is not valid: error parsing glob 'a[': unclosed character class; missing ']'; write it as in .gitignore, as `*.rs` or `src/**/mod.rs`"#]],
+        the glob is not valid: error parsing glob 'a[': unclosed character class; missing ']'; write it as in .gitignore, such as `*.rs` or `src/**/mod.rs`"#]],
     );
 }
 
@@ -372,7 +372,7 @@ fn a_pattern_that_is_no_regular_expression_says_where() {
         "fn main(",
         None,
         expect![[r#"
-            the pattern is no regular expression that can be matched line by line: regex parse error:
+            the pattern is not a regular expression that can be matched line by line: regex parse error:
                 fn main(
                        ^
             error: unclosed group
@@ -383,7 +383,7 @@ fn a_pattern_that_is_no_regular_expression_says_where() {
         "a\\nb",
         None,
         expect![[r#"
-        the pattern is no regular expression that can be matched line by line: the literal "\n" is not allowed in a regex
+        the pattern is not a regular expression that can be matched line by line: the literal "\n" is not allowed in a regex
         put a backslash before a character to find it as it is"#]],
     );
 }
@@ -395,7 +395,7 @@ fn a_short_pattern_that_would_take_hundreds_of_megabytes_is_refused() {
         "(a{1000}){1000}",
         None,
         expect![[r#"
-        the pattern is no regular expression that can be matched line by line: Compiled regex exceeds size limit of 10485760 bytes.
+        the pattern is not a regular expression that can be matched line by line: Compiled regex exceeds size limit of 10485760 bytes.
         put a backslash before a character to find it as it is"#]],
     );
 }

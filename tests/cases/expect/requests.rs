@@ -172,7 +172,7 @@ fn one_check(check: &Value, value: Option<&Value>) -> Result<Option<String>, Str
         ("equals", Some(value)) => value == wanted,
         ("matches" | "matches_text", Some(value)) => {
             let regex = regex::Regex::new(wanted.as_str().unwrap_or_default())
-                .map_err(|error| format!("{wanted} is no regular expression: {error}"))?;
+                .map_err(|error| format!("{wanted} is not a regular expression: {error}"))?;
             (op == "matches_text" || value.is_string()) && regex.is_match(&text(value))
         }
         ("contains_text", Some(value)) => text(value).contains(wanted.as_str().unwrap_or_default()),

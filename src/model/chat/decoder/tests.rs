@@ -309,20 +309,20 @@ fn nothing_but_rubbish_a_web_page_and_too_much_rubbish_are_no_reply() {
     check_chunks(
         &[page, &delta(r#"{"content":"I"}"#), "[DONE]"],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (<html><title>Sign in</title>): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (<html><title>Sign in</title>): check base_url and wire", retry: Later }
     "#]],
     );
     check_chunks(
         &["rubbish", "more"],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (rubbish): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (rubbish): check base_url and wire", retry: Later }
     "#]],
     );
     check_chunks(
         &many,
         expect![[r#"
         shown: I
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (rubbish): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (rubbish): check base_url and wire", retry: Later }
     "#]],
     );
 }
@@ -429,13 +429,13 @@ fn rubbish_alone_is_no_reply() {
     check_chunks(
         &["{rubbish", "[DONE]"],
         expect![[r#"
-            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ({rubbish): check base_url and wire", retry: Later }
         "#]],
     );
     check_chunks(
         &["[]", "[DONE]"],
         expect![[r#"
-            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ([]): check base_url and wire", retry: Later }
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ([]): check base_url and wire", retry: Later }
         "#]],
     );
 }
@@ -537,7 +537,7 @@ fn a_reply_has_no_end_of_calls_and_a_part_of_them_does_not_run() {
     check_chunks(
         &[&calls, &finish("tool_calls")],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (more calls than any reply has): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (more calls than any reply has): check base_url and wire", retry: Later }
     "#]],
     );
 }

@@ -43,9 +43,7 @@ pub(in crate::model::http) fn of_list_status(
         ),
         _ => ModelError::new(
             ErrorKind::Rejected,
-            format!(
-                "{address} does not tell which models there are ({status}){said}; set model ({NAME_MODEL})"
-            ),
+            format!("{address} does not say which models it has ({status}){said}; set model ({NAME_MODEL})"),
         ),
     }
 }
@@ -54,7 +52,7 @@ pub(in crate::model::http) fn of_list_status(
 pub(in crate::model::http) fn of_no_list(endpoint: &Endpoint, address: &str, body: &str) -> ModelError {
     let shown = match plain(body) {
         Cow::Owned(page) => clean(endpoint, &page),
-        Cow::Borrowed(_) => "what is no list of models".to_owned(),
+        Cow::Borrowed(_) => "something that is not a list of models".to_owned(),
     };
     ModelError::new(
         ErrorKind::Settings,
@@ -71,7 +69,7 @@ pub(in crate::model::http) fn of_slow_list(endpoint: &Endpoint, within: Duration
     ModelError::new(
         ErrorKind::Network,
         format!(
-            "{server} did not tell its models within {seconds} s: is it reachable? Set model ({NAME_MODEL}) so that it need not be asked"
+            "{server} did not list its models within {seconds} s: is it reachable? Set model ({NAME_MODEL}) so that it need not be asked"
         ),
     )
 }

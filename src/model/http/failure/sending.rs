@@ -155,12 +155,12 @@ impl Fault {
                 ..ModelError::new(
                     ErrorKind::Malformed,
                     format!(
-                        "{server} sent more than any reply has, and was not read on: it is no model server, or broken"
+                        "{server} sent more than any reply has, and was not read on: it is not a model server, or it is broken"
                     ),
                 )
             },
             Self::NotUtf8 => {
-                ModelError::new(ErrorKind::Malformed, format!("{server} sent text that is no UTF-8"))
+                ModelError::new(ErrorKind::Malformed, format!("{server} sent text that is not UTF-8"))
             }
         }
     }

@@ -410,7 +410,7 @@ fn a_server_that_does_not_tell_its_models_says_which_setting_mends_it() {
         400,
         refused,
         expect![[
-            r#"ModelError { kind: Rejected, message: "https://host.test/v1/models does not tell which models there are (400): no; set model (--model, ASKLS_MODEL)", retry: Never }"#
+            r#"ModelError { kind: Rejected, message: "https://host.test/v1/models does not say which models it has (400): no; set model (--model, ASKLS_MODEL)", retry: Never }"#
         ]],
     );
 }
@@ -493,6 +493,6 @@ fn what_is_no_list_of_models_is_told_as_what_it_is() {
     };
     expect![[r#"no model is set, and http://host.test/models answered with a web page titled "Welcome": did you mean base_url http://host.test/v1? If not, set model (--model, ASKLS_MODEL)"#]]
         .assert_eq(&said("http://host.test", "<html><title>Welcome</title>"));
-    expect!["no model is set, and http://host.test/v1/models answered with what is no list of models: is base_url right? If so, set model (--model, ASKLS_MODEL)"]
+    expect!["no model is set, and http://host.test/v1/models answered with something that is not a list of models: is base_url right? If so, set model (--model, ASKLS_MODEL)"]
         .assert_eq(&said("http://host.test/v1", "{}"));
 }

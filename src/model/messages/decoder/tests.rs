@@ -172,9 +172,9 @@ fn a_whole_body_that_is_none_says_why() {
     let told = |body: &str| decoder().whole(body).expect_err("no reply").to_string();
     expect!["http://server.test/v1 has no room now: Overloaded"]
         .assert_eq(&told(r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#));
-    expect![[r#"http://server.test/v1 answered with what is no model's reply ({"choices":[]}): check base_url and wire"#]].assert_eq(&told(r#"{"choices":[]}"#));
+    expect![[r#"http://server.test/v1 answered with something that is not a model's reply ({"choices":[]}): check base_url and wire"#]].assert_eq(&told(r#"{"choices":[]}"#));
     expect![
-        "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire"
+        "http://server.test/v1 answered with something that is not a model's reply ({rubbish): check base_url and wire"
     ]
     .assert_eq(&told("{rubbish"));
 }
@@ -577,26 +577,26 @@ fn rubbish_in_the_stream_is_no_reply() {
     check_events(
         &["{rubbish"],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ({rubbish): check base_url and wire", retry: Later }
     "#]],
     );
     check_events(
         &["[]"],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ([]): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ([]): check base_url and wire", retry: Later }
     "#]],
     );
     check_events(
         &[r#"{"choices":[{"delta":{"content":"4"}}]}"#, "[DONE]"],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (a stream without a message): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (a stream without a message): check base_url and wire", retry: Later }
     "#]],
     );
     check_blocks(
         &[block(0, r#"{"type":"tool_use","id":"a","input":{}}"#, &[])],
         "tool_use",
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({\"type\":\"tool_use\",\"id\":\"a\",\"input\":{}}): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ({\"type\":\"tool_use\",\"id\":\"a\",\"input\":{}}): check base_url and wire", retry: Later }
     "#]],
     );
 }
@@ -639,7 +639,7 @@ fn an_odd_line_costs_no_text_and_every_call() {
     check(
         &with(&[], "{\"type\":\"content_bl"),
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({\"type\":\"content_bl): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ({\"type\":\"content_bl): check base_url and wire", retry: Later }
     "#]],
     );
 }
@@ -715,7 +715,7 @@ fn a_reply_has_no_end_of_blocks() {
     check_events(
         &blocks.iter().map(String::as_str).collect::<Vec<_>>(),
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (more blocks than any reply has): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (more blocks than any reply has): check base_url and wire", retry: Later }
     "#]],
     );
 }

@@ -158,7 +158,7 @@ impl Project {
         let regex = RegexBuilder::new(pattern)
             .case_insensitive(!case_sensitive)
             .build()
-            .map_err(|error| format!("the pattern is no regular expression: {error}"))?;
+            .map_err(|error| format!("the pattern is not a regular expression: {error}"))?;
         let mut found = String::new();
         for (path, text) in &self.files {
             let is_below = under

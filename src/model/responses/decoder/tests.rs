@@ -365,19 +365,19 @@ fn a_stream_that_stops_or_is_nothing_but_rubbish_is_no_reply() {
     check_events(
         &["{rubbish"],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ({rubbish): check base_url and wire", retry: Later }
     "#]],
     );
     check_events(
         &["{rubbish", COMPLETED],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply ({rubbish): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ({rubbish): check base_url and wire", retry: Later }
     "#]],
     );
     check_events(
         &["<html>", HELLO, COMPLETED],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with what is no model's reply (<html>): check base_url and wire", retry: Later }
+        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (<html>): check base_url and wire", retry: Later }
     "#]],
     );
 }
