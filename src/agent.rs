@@ -2,6 +2,7 @@
 //! [`ModelClient`], a face is an [`EventSink`], an [`Approver`] and perhaps an [`EditApplier`], the files are a [`TurnFiles`].
 
 pub mod approval;
+mod budget;
 mod calls;
 mod context;
 pub mod edits;
@@ -11,6 +12,7 @@ mod reply;
 pub mod retry;
 mod step;
 pub mod thread;
+mod withheld;
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -18,19 +20,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     model::{ModelClient, ToolChoice},
-    protocol::{Cost, Event, Limit, StopReason, Usage},
-    tools::Toolbox,
+    protocol::{Cost, Event, Limit, StopReason, ToolCall, ToolOutput, Usage},
+    tools::{Toolbox, output::one_line},
     workspace::TurnFiles,
 };
 
 pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question};
 pub use edits::{EditApplier, EditFate, EditOutcome, Reach};
-pub use limits::{Limits, OnLimit};
+pub use limits::{Limits, OnLimit, RepeatedCalls, UnknownTools};
 pub use prompt::{Focus, Mode, UserInput};
 pub use retry::RetryPolicy;
 pub use thread::Thread;
 
-use limits::LoopGuard;
+use budget::Reached;
+use limits::{LoopGuard, MAX_NAME_CHARS};
 use step::{Ending, Next, Progress};
 
 /// What stays the same from turn to turn.
@@ -116,7 +119,7 @@ impl Agent {
         thread.push_user(prompt::user_message(&input));
 
         let mut progress = Progress::default();
-        let ending = agent.run_steps(thread, &mut progress, context, &events).await;
+        let ending = agent.run_in_time(thread, &mut progress, context, &events).await;
 
         let Progress { steps, usage, cost, .. } = progress;
         events.emit(&Event::TurnEnded {
@@ -140,6 +143,35 @@ impl Agent {
         }
     }
 
+    /// Cancels the steps, and what they run, once the turn's time is up.
+    async fn run_in_time(
+        &self,
+        thread: &mut Thread,
+        progress: &mut Progress,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Ending {
+        let Some(longest) = self.limits.turn_timeout else {
+            return self.run_steps(thread, progress, context, events).await;
+        };
+        let in_time = TurnContext { cancel: context.cancel.child_token(), ..context.clone() };
+        let steps = self.run_steps(thread, progress, &in_time, events);
+        tokio::pin!(steps);
+        let ending = tokio::select! {
+            biased;
+            ending = &mut steps => return ending,
+            () = tokio::time::sleep(longest) => {
+                in_time.cancel.cancel();
+                steps.await
+            }
+        };
+        // It may have come to another end in that moment, or the user may have stopped it too.
+        if ending.stop_reason != StopReason::Cancelled || context.cancel.is_cancelled() {
+            return ending;
+        }
+        Reached::time(longest).end(self.limits.on_limit, ending.answer)
+    }
+
     async fn run_steps(
         &self,
         thread: &mut Thread,
@@ -147,18 +179,26 @@ impl Agent {
         context: &TurnContext,
         events: &Events<'_>,
     ) -> Ending {
-        let mut guard = LoopGuard::default();
+        let mut guard = LoopGuard::new(self.limits.repeated_calls);
         while progress.steps < self.limits.max_steps {
             let choice = match self.tool_choice(progress.steps) {
                 Ok(choice) => choice,
                 Err(ending) => return ending,
             };
-            let (calls, words) = match self.step(thread, choice, progress, context, events).await {
+            let (mut calls, words) = match self.step(thread, choice, progress, context, events).await {
                 Ok(Next::Calls(calls, words)) => (calls, words),
                 Ok(Next::Resume) => continue,
                 Ok(Next::Done(answer)) => return Ending::finished(answer),
                 Err(ending) => return ending,
             };
+            if let Some(detail) = self.unknown_tool(thread, &calls) {
+                return Ending {
+                    stop_reason: StopReason::Limit(Limit::UnknownTool),
+                    detail: Some(detail),
+                    answer: words,
+                };
+            }
+            let excess = progress.spent.take_excess(&mut calls, &self.limits);
             progress.last_tool = calls.last().map(|call| call.name.clone());
             progress.last_words.clone_from(&words);
             calls::run(self, thread, calls, &mut guard, context, events).await;
@@ -168,51 +208,61 @@ impl Agent {
             if let Some((stop_reason, detail)) = guard.step_ended() {
                 return Ending { stop_reason, detail: Some(detail), answer: words };
             }
+            if let Some((excess, reached)) = excess {
+                answer_unrun(
+                    thread,
+                    &excess,
+                    "this call did not run: no more calls may be made in this turn",
+                );
+                return self.at_limit(reached, thread, progress, context, events).await;
+            }
         }
-        self.at_limit(thread, progress, context, events).await
+        let reached = Reached::steps(&self.limits, progress.last_tool.as_deref());
+        self.at_limit(reached, thread, progress, context, events).await
     }
 
-    /// All steps are used: ends as the settings say.
+    /// Where a call of a tool that there is not ends the turn: why the turn ends, with all calls answered.
+    fn unknown_tool(&self, thread: &mut Thread, calls: &[ToolCall]) -> Option<String> {
+        if self.limits.unknown_tools == UnknownTools::Tell {
+            return None;
+        }
+        let unknown = calls.iter().find(|call| !self.tools.has(&call.name))?;
+        let name = one_line(&unknown.name, MAX_NAME_CHARS);
+        let reason =
+            format!("this call did not run: this reply called {name}, and there is no tool of that name");
+        answer_unrun(thread, calls, &reason);
+        Some(format!(
+            "stopped: the model called {name}, and there is no tool of that name; no call of its reply ran, \
+             since unknown_tools is stop"
+        ))
+    }
+
+    /// A bound of the settings is reached that leaves room for a request: ends as they say.
     async fn at_limit(
         &self,
+        reached: Reached,
         thread: &mut Thread,
         progress: &mut Progress,
         context: &TurnContext,
         events: &Events<'_>,
     ) -> Ending {
-        let last = progress.last_tool.as_deref().map(|name| format!(" (the last tool was {name})"));
-        let reached = format!(
-            "stopped after {} step{}, the limit of max_steps{}",
-            self.limits.max_steps,
-            if self.limits.max_steps == 1 { "" } else { "s" },
-            last.unwrap_or_default()
-        );
-        let limit = |detail: String, answer| Ending {
-            stop_reason: StopReason::Limit(Limit::Steps),
-            detail: Some(detail),
-            answer,
-        };
-        let advice = format!("{reached}; raise max_steps, or ask to go on");
-        match self.limits.on_limit {
-            OnLimit::Error => return limit(advice, String::new()),
-            OnLimit::Message => return limit(advice, std::mem::take(&mut progress.last_words)),
-            OnLimit::FinalAnswer => {}
+        let on_limit = self.limits.on_limit;
+        if on_limit != OnLimit::FinalAnswer {
+            return reached.end(on_limit, std::mem::take(&mut progress.last_words));
         }
         match self.step(thread, ToolChoice::None, progress, context, events).await {
-            Ok(Next::Done(answer)) if !answer.trim().is_empty() => Ending {
-                stop_reason: StopReason::Answer,
-                detail: Some(format!("{reached}; this is what the agent knew by then")),
-                answer,
-            },
-            Ok(Next::Done(answer) | Next::Calls(_, answer)) => {
-                limit(format!("{reached}, and no final answer came"), answer)
-            }
-            Ok(Next::Resume) => limit(
-                format!("{reached}, and no final answer came"),
-                std::mem::take(&mut progress.last_words),
-            ),
+            Ok(Next::Done(answer)) if !answer.trim().is_empty() => reached.with_answer(answer),
+            Ok(Next::Done(answer) | Next::Calls(_, answer)) => reached.without_answer(answer),
+            Ok(Next::Resume) => reached.without_answer(std::mem::take(&mut progress.last_words)),
             Err(ending) => ending,
         }
+    }
+}
+
+/// Puts the reason why they did not run in the place of the outputs of calls.
+fn answer_unrun(thread: &mut Thread, calls: &[ToolCall], reason: &str) {
+    for call in calls {
+        thread.answer(ToolOutput { call_id: call.id.clone(), text: reason.to_owned(), is_error: true });
     }
 }
 

@@ -125,7 +125,13 @@ impl Settings {
         let defaults = Limits::default();
         Limits {
             max_steps: self.values.max_steps.map_or(defaults.max_steps, |steps| steps.0),
+            max_turn_tokens: self.values.max_turn_tokens.map(|tokens| tokens.0),
+            max_tool_calls: self.values.max_tool_calls.map(|calls| calls.0),
+            turn_timeout: self.values.turn_timeout.map(schema::Seconds::duration),
+            max_cost: self.values.max_cost.map(|dollars| dollars.0),
             on_limit: self.values.on_limit.unwrap_or(defaults.on_limit),
+            unknown_tools: self.values.unknown_tools.unwrap_or_default(),
+            repeated_calls: self.values.repeated_calls.unwrap_or_default(),
             context_tokens: self.tunings().of(model).context_tokens.map(|tokens| tokens.0),
         }
     }

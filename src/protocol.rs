@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use ending::{Fault, Limit, StopReason};
-pub use usage::{Cost, Usage};
+pub use usage::{Cost, Usage, tokens_in_short};
 
 /// Names one thread for as long as the process lives; the text is opaque to everyone but its maker.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -94,7 +94,7 @@ impl From<FileError> for ToolError {
 
 /// What a cancelled call answers. Nothing of it happens after this.
 fn cancelled() -> ToolError {
-    ToolError("the user stopped the turn before this call was done".to_owned())
+    ToolError("the turn was stopped before this call was done".to_owned())
 }
 
 /// Looks at the files off the async threads. A cancelled turn does not wait for a slow disk: it leaves the look to end
@@ -212,6 +212,11 @@ impl Toolbox {
     /// The tool of that name, or of the name within what some models write around it.
     fn named(&self, name: &str) -> Option<&dyn ErasedTool> {
         self.tools.get(name).or_else(|| self.tools.get(bare_name(name))).map(AsRef::as_ref)
+    }
+
+    /// Whether a call of that name finds a tool.
+    pub fn has(&self, name: &str) -> bool {
+        self.named(name).is_some()
     }
 
     /// Parses the arguments; nothing has happened yet. The error is a text for the model.

@@ -395,6 +395,149 @@ async fn a_last_answer_without_tools_can_be_asked_for() {
     }
 }
 
+// SPEC E8
+#[cfg(unix)]
+#[tokio::test]
+async fn an_error_tells_the_model_no_place_outside_the_project_and_the_log_tells_it() {
+    for wire in WIRES {
+        for log in [None, Some("debug")] {
+            let run = call("run_command", json!({"command": "true"}));
+            let model = FakeModel::start(wire, [run, text("It does not run.")]);
+            let place = Place::new(&[]).with_model(&model);
+            let place = match log {
+                Some(level) => place.variable("ASKLS_LOG", level),
+                None => place,
+            };
+            let shell = place.folder.path().join("no-such-shell").display().to_string();
+            place.write("config/askls/config.toml", &format!("shell = ['{shell}']\n"));
+            let ran = place.run(&["ask", "--json", "--approve", "all", "go"]).await;
+            let outputs = model.request(2).await.outputs();
+            assert!(
+                outputs[0].1.contains("the shell <outside the workspace> could not be started"),
+                "{outputs:?}"
+            );
+            assert_eq!(ran.assert_code(0).stderr.contains(&shell), log.is_some(), "{ran:#?}");
+        }
+    }
+}
+
+/// A model that searches for ever, each time for something else, asked by a user who has set these.
+async fn searching(wire: Wire, settings: &str, arguments: &[&str]) -> (Ran, FakeModel) {
+    let mut word = 0;
+    let model = FakeModel::answering(wire, move |_| {
+        word += 1;
+        call("search", json!({"pattern": format!("word {word}")})).usage(100, 0, 10, 0)
+    });
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    place.write("config/askls/config.toml", settings);
+    let ran = place.run(&[&["ask", "go"], arguments].concat()).await;
+    (ran, model)
+}
+
+// SPEC L13
+#[tokio::test]
+async fn each_bound_of_a_turn_has_an_ending_of_its_own() {
+    let table = [
+        ("max_steps = 2\n", "steps", 2),
+        ("max_turn_tokens = 300\n", "turn_tokens", 3),
+        ("max_tool_calls = 3\n", "tool_calls", 4),
+        // A request costs 110 of these.
+        ("max_cost = 0.0002\nprice = { input = 1, output = 1 }\n", "cost", 2),
+    ];
+    for wire in WIRES {
+        for (settings, limit, requests) in table {
+            let (ran, model) = searching(wire, settings, &["--json"]).await;
+            let end = ran.assert_code(1).events().pop().unwrap();
+            assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit"), &json!(limit)), "{end}");
+            let setting = settings.split(' ').next().unwrap();
+            assert!(end["detail"].as_str().unwrap().contains(setting), "{end}");
+            assert_eq!((model.requests().len(), ran.stderr.as_str()), (requests, ""), "{wire} {limit}");
+        }
+    }
+}
+
+// SPEC L13
+#[tokio::test]
+async fn a_turn_may_be_given_a_time() {
+    for wire in WIRES {
+        let model = FakeModel::start(wire, [stall()]);
+        let place = Place::new(&[]).with_model(&model);
+        place.write("config/askls/config.toml", "turn_timeout = 0.2\n");
+        let ran = place.run(&["ask", "--json", "go"]).await;
+        let end = ran.assert_code(1).events().pop().unwrap();
+        assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit"), &json!("time")), "{end}");
+        model.left(1).await;
+    }
+}
+
+// SPEC L13
+#[tokio::test]
+async fn a_bound_on_money_that_cannot_be_held_is_warned_of() {
+    for arguments in [&["--max-steps", "1"][..], &["--max-steps", "1", "--json"]] {
+        let (ran, _model) = searching(Wire::Chat, "max_cost = 2\n", arguments).await;
+        ran.assert_code(1).assert_stderr("warning: max_cost ($2.00) cannot be held");
+    }
+}
+
+#[tokio::test]
+async fn what_was_done_about_a_limit_is_not_advised_again() {
+    let settings = "max_tool_calls = 1\n";
+    for (how, advice) in [
+        ("message", "(here: --max-steps N, or --on-limit final_answer)"),
+        ("final_answer", "(here: --max-steps N)"),
+    ] {
+        let (ran, _model) = searching(Wire::Chat, "", &["--max-steps", "1", "--on-limit", how]).await;
+        assert!(
+            ran.assert_code(1).stderr.ends_with(&format!("; raise it to go further {advice}\n")),
+            "{ran:?}"
+        );
+        let (ran, _model) = searching(Wire::Chat, settings, &["--on-limit", how]).await;
+        assert!(ran.assert_code(1).stderr.ends_with("; raise it to go further\n"), "{ran:?}");
+    }
+}
+
+// SPEC E2
+#[tokio::test]
+async fn a_call_of_an_unknown_tool_can_end_the_turn_before_anything_runs() {
+    for wire in WIRES {
+        let write = json!({"path": "b.txt", "content": "b"});
+        let reply = call("write_file", write)
+            .call("mul", json!({"a": 2}))
+            .call("read_file", json!({"path": "a.txt"}));
+        let model = FakeModel::start(wire, [reply]);
+        let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+        place.write("config/askls/config.toml", "unknown_tools = 'stop'\n");
+        let ran = place.run(&["ask", "--json", "--apply", "go"]).await;
+        let events = ran.assert_code(1).events();
+        assert!(events.iter().all(|event| event["type"] != "tool_started"), "{events:?}");
+        let end = events.last().unwrap();
+        assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit"), &json!("unknown_tool")), "{end}");
+        assert!(end["detail"].as_str().unwrap().contains("the model called mul"), "{end}");
+    }
+}
+
+// SPEC L15
+#[tokio::test]
+async fn a_repeated_call_can_end_the_turn_at_once() {
+    for wire in WIRES {
+        let model = FakeModel::start(wire, [read("a.txt"), read("a.txt")]);
+        let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+        place.write("config/askls/config.toml", "repeated_calls = 'stop'\n");
+        let ran = place.run(&["ask", "--json", "go"]).await;
+        let end = ran.assert_code(1).events().pop().unwrap();
+        assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit"), &json!("repeated_call")), "{end}");
+    }
+}
+
+#[tokio::test]
+async fn a_fault_of_the_settings_is_not_said_of_the_server() {
+    let model = FakeModel::start(Wire::Chat, []);
+    let place = Place::new(&[]).with_model(&model);
+    place.write("config/askls/config.toml", "tool_choice = 'mul'\n");
+    let ran = place.run(&["ask", "go"]).await;
+    assert!(ran.assert_code(2).stderr.starts_with("settings: tool_choice names mul"), "{ran:?}");
+}
+
 #[cfg(unix)]
 fn signal(child: &tokio::process::Child, name: &str) {
     let pid = child.id().unwrap().to_string();

@@ -19,6 +19,7 @@ use super::{
     approval::{Answer, Decision, Question},
     edits::{self, Held},
     limits::LoopGuard,
+    withheld,
 };
 
 /// Readers that run at once: enough to hide the disk, few enough to leave the editor its threads.
@@ -72,7 +73,7 @@ pub(super) async fn run(
     edits::settle(&mut held, context).await;
     for call in held {
         call.answered.tell(events);
-        keep(thread, guard, call.answered);
+        keep(thread, guard, call.answered, context).await;
     }
 }
 
@@ -88,6 +89,9 @@ async fn run_all(
 ) {
     let mut readers = Vec::new();
     for call in calls {
+        if guard.must_stop() {
+            break;
+        }
         let admitted = admit(agent, call, guard);
         if let Admitted::Ready(call, prepared) = &admitted
             && prepared.effect == Effect::Read
@@ -191,7 +195,7 @@ async fn answer_all(
         .collect()
         .await;
     for answered in answered.into_iter().flatten() {
-        keep(thread, guard, answered);
+        keep(thread, guard, answered, context).await;
     }
 }
 
@@ -206,7 +210,7 @@ async fn edit(
     let answered = answer(admitted, context, events).await?;
     if context.applier.is_none() {
         answered.tell(events);
-        keep(thread, guard, answered);
+        keep(thread, guard, answered, context).await;
         report_edits(context, events).await;
         return None;
     }
@@ -215,14 +219,16 @@ async fn edit(
         return Some(Held { answered, paths });
     }
     answered.tell(events);
-    keep(thread, guard, answered);
+    keep(thread, guard, answered, context).await;
     None
 }
 
-/// Counts a call's answer and puts it into the thread.
-fn keep(thread: &mut Thread, guard: &mut LoopGuard, answered: Answered) {
-    guard.ended(answered.call, &answered.output);
-    thread.answer(answered.output);
+/// Counts a call's answer and puts it into the thread: from here on the model knows it.
+async fn keep(thread: &mut Thread, guard: &mut LoopGuard, answered: Answered, context: &TurnContext) {
+    let Answered { call, mut output, .. } = answered;
+    withheld::withhold(&mut output, &call, &context.files).await;
+    guard.ended(call, &output);
+    thread.answer(output);
 }
 
 /// Runs one call; `None` when it never started. Its end is for the caller to tell.

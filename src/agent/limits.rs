@@ -1,10 +1,13 @@
 //! Bounds on a turn, each a named number with its reason.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{
-    protocol::{Limit, StopReason, ToolCall, ToolOutput},
+    protocol::{Cost, Limit, StopReason, ToolCall, ToolOutput},
     tools::output::one_line,
 };
 
@@ -16,6 +19,9 @@ const REFUSE_REPEATS_AT: u32 = 3;
 
 /// A model that makes the same call even after being told ends its turn.
 const STOP_REPEATS_AT: u32 = 5;
+
+/// The same call so many times in a row ends the turn of a user who wants no call twice.
+const STRICT_REPEATS_AT: u32 = 2;
 
 /// Failed calls one after the other: the model has lost its way, and every further step costs the user.
 const MAX_CONSECUTIVE_ERRORS: u32 = 6;
@@ -30,10 +36,11 @@ const MAX_SAME_FAILURES: u32 = 3;
 const MAX_REASKS: u32 = 2;
 
 /// Characters of a tool's name and of a reason in an ending: a model may write any.
-const MAX_NAME_CHARS: usize = 60;
+pub(super) const MAX_NAME_CHARS: usize = 60;
 const MAX_REASON_CHARS: usize = 300;
 
-/// What happens when a turn has used all its steps.
+/// What happens when a turn has reached a bound of the settings. Once its time, its tokens or its money are used, no further
+/// request is made, whatever this says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 // The strictest first: a project may only go to one that stands before what holds without it.
@@ -47,25 +54,72 @@ pub enum OnLimit {
     FinalAnswer,
 }
 
+/// What becomes of a reply that calls a tool that there is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+// The strictest first, as above.
+pub enum UnknownTools {
+    /// The turn ends, and no call of that reply runs.
+    Stop,
+    /// The model is told which tools there are; its other calls run, and the turn goes on.
+    #[default]
+    Tell,
+}
+
+/// What becomes of the same call (same tool, same arguments) again and again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+// The strictest first, as above.
+pub enum RepeatedCalls {
+    /// The second in a row does not run and ends the turn.
+    Stop,
+    /// The third in a row does not run and the model is told why; the fifth ends the turn.
+    #[default]
+    Refuse,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Model requests in one turn; at least 1.
     pub max_steps: u32,
+    /// Tokens of all requests of one turn, read and written. The reply that goes beyond is still taken.
+    pub max_turn_tokens: Option<u64>,
+    /// Calls in one turn, those that were refused included; at least 1.
+    pub max_tool_calls: Option<u32>,
+    /// How long one turn may take, questions to the user and waits for the server included.
+    pub turn_timeout: Option<Duration>,
+    /// What one turn may cost. The reply that goes beyond is still taken. Holds only where the model's price is known.
+    pub max_cost: Option<Cost>,
+    /// What happens when one of the bounds above is reached.
     pub on_limit: OnLimit,
+    pub unknown_tools: UnknownTools,
+    pub repeated_calls: RepeatedCalls,
     /// The most tokens of a request, by the estimate; `None` goes by the model's window.
     pub context_tokens: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_steps: DEFAULT_MAX_STEPS, on_limit: OnLimit::default(), context_tokens: None }
+        Self {
+            max_steps: DEFAULT_MAX_STEPS,
+            max_turn_tokens: None,
+            max_tool_calls: None,
+            turn_timeout: None,
+            max_cost: None,
+            on_limit: OnLimit::default(),
+            unknown_tools: UnknownTools::default(),
+            repeated_calls: RepeatedCalls::default(),
+            context_tokens: None,
+        }
     }
 }
 
 /// Notices a model that goes in circles within one turn.
 #[derive(Debug, Default)]
 pub(super) struct LoopGuard {
-    last: Option<(String, String)>,
+    repeated_calls: RepeatedCalls,
+    /// The last call: its tool, and its arguments as JSON, or as they are where they are none.
+    last: Option<(String, Result<Value, String>)>,
     repeats: u32,
     errors: u32,
     /// Steps since the last call that succeeded.
@@ -99,24 +153,45 @@ impl Failure {
 }
 
 impl LoopGuard {
+    pub(super) fn new(repeated_calls: RepeatedCalls) -> Self {
+        Self { repeated_calls, ..Self::default() }
+    }
+
     /// Counts a call that is about to run; the error is its output instead.
     pub(super) fn admit(&mut self, call: &ToolCall) -> Result<(), String> {
-        let this = (call.name.clone(), call.arguments.clone());
+        let arguments = serde_json::from_str(&call.arguments).map_err(|_| call.arguments.clone());
+        let this = (call.name.clone(), arguments);
         if self.last.as_ref() == Some(&this) {
             self.repeats += 1;
         } else {
             self.last = Some(this);
             self.repeats = 1;
         }
-        if self.repeats < REFUSE_REPEATS_AT {
+        let refused_at = match self.repeated_calls {
+            RepeatedCalls::Stop => STRICT_REPEATS_AT,
+            RepeatedCalls::Refuse => REFUSE_REPEATS_AT,
+        };
+        if self.repeats < refused_at {
             return Ok(());
         }
+        let before = match self.repeats - 1 {
+            1 => "one".to_owned(),
+            several => several.to_string(),
+        };
         Err(format!(
-            "this is the same call to {} as the {} before it, so it was not run again; use what it answered, or do \
-             something else",
-            call.name,
-            self.repeats - 1
+            "this is the same call to {} as the {before} before it, so it was not run again; use what it answered, or \
+             do something else",
+            call.name
         ))
+    }
+
+    /// Whether the last call that was admitted ends the turn: those after it in the reply do not run.
+    pub(super) fn must_stop(&self) -> bool {
+        let stopped_at = match self.repeated_calls {
+            RepeatedCalls::Stop => STRICT_REPEATS_AT,
+            RepeatedCalls::Refuse => STOP_REPEATS_AT,
+        };
+        self.repeats >= stopped_at
     }
 
     /// Notes a call whose arguments are no JSON; it counts as failed besides.
@@ -129,7 +204,7 @@ impl LoopGuard {
         if !output.is_error {
             // Whoever gets on may fail now and then.
             let (last, repeats) = (self.last.take(), self.repeats);
-            *self = Self { last, repeats, has_succeeded: true, ..Self::default() };
+            *self = Self { last, repeats, has_succeeded: true, ..Self::new(self.repeated_calls) };
             return;
         }
         self.errors += 1;
@@ -167,8 +242,8 @@ impl LoopGuard {
                 ),
             ));
         }
-        if self.repeats >= STOP_REPEATS_AT {
-            let name = self.last.as_ref().map_or("", |(name, _)| name);
+        if self.must_stop() {
+            let name = one_line(self.last.as_ref().map_or("", |(name, _)| name), MAX_NAME_CHARS);
             return Some((
                 StopReason::Limit(Limit::RepeatedCall),
                 format!("stopped: the model made the same call to {name} {} times in a row", self.repeats),

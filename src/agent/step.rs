@@ -7,7 +7,9 @@ use crate::{
 };
 
 use super::{
-    Agent, Events, FirstTool, Thread, TurnContext, context, prompt,
+    Agent, Events, FirstTool, Thread, TurnContext,
+    budget::Spent,
+    context, prompt,
     reply::{self, Reply},
     retry::Attempts,
 };
@@ -22,6 +24,7 @@ const CUT_BY_WINDOW: &str = "the reply was cut where the model's window ended";
 pub(super) struct Progress {
     pub(super) steps: u32,
     pub(super) usage: Usage,
+    pub(super) spent: Spent,
     /// `None` when the model's price is not known.
     pub(super) cost: Option<Cost>,
     pub(super) last_tool: Option<String>,
@@ -109,6 +112,11 @@ impl Agent {
         if is_refusal {
             return Err(Ending::refused(refusal.as_deref(), answer));
         }
+        let goes_on = !calls.is_empty() || finish == Finish::Pause;
+        if goes_on && let Some(reached) = progress.spent.used_up(&self.limits) {
+            // Its calls do not run: nobody would read what they answer.
+            return Err(reached.end(self.limits.on_limit, answer));
+        }
         match finish {
             Finish::Stop | Finish::Pause | Finish::Refusal if !calls.is_empty() => {
                 Ok(Next::Calls(calls, answer))
@@ -190,6 +198,7 @@ impl Agent {
             error.message = naming_the_item(&error.message, &items);
         }
         drop(items);
+        progress.spent.add(counted(spent, estimated, &reply), info.price);
         if let Reply::Whole { usage, .. } = &reply {
             thread.fit.count(estimated, usage.input_tokens);
         }
@@ -199,6 +208,20 @@ impl Agent {
         }
         reply
     }
+}
+
+/// What a request used as the server counted it. Where it counted nothing and replied, the estimate stands in: a bound
+/// holds with every server.
+fn counted(spent: Usage, estimated: u64, reply: &Reply) -> Usage {
+    let produced = match reply {
+        Reply::Whole { items, .. } => items,
+        Reply::Broken { texts, was_shown: true, .. } => texts,
+        Reply::Broken { .. } | Reply::Cancelled { .. } => return spent,
+    };
+    if spent.total() > 0 {
+        return spent;
+    }
+    Usage { input_tokens: estimated, output_tokens: context::estimate(0, produced), ..spent }
 }
 
 impl Progress {

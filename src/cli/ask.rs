@@ -46,7 +46,8 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     )?;
     let prompt = prompt(&arguments.prompt)?;
     let mut signals = Signals::listen().context("signals")?;
-    let printer = Printer::start(style(&arguments, environment, loaded.settings.limits().on_limit))?;
+    let style = style(&arguments, environment, loaded.settings.limits().on_limit);
+    let printer = Printer::start(style)?;
     for warning in &loaded.warnings {
         printer.notice(format!("warning: {warning}"));
     }
@@ -61,9 +62,7 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     };
     let thread = Thread::new();
     let thread_id = thread.id().clone();
-    // As JSON the first event names the model.
-    let teller = (!arguments.json).then(|| printer.clone());
-    let turn = turn(loaded.settings, thread, prompt, context, teller);
+    let turn = turn(loaded.settings, thread, prompt, context, printer.clone(), style.format);
     let mut turn = AbortOnDropHandle::new(tokio::spawn(turn));
     let ended = tokio::select! {
         ended = &mut turn => ended,
@@ -115,7 +114,8 @@ async fn turn(
     mut thread: Thread,
     prompt: String,
     context: TurnContext,
-    printer: Option<Printer>,
+    printer: Printer,
+    format: Format,
 ) -> Result<TurnResult, ModelError> {
     let choice = settings.model_choice();
     let chosen = tokio::select! {
@@ -123,10 +123,14 @@ async fn turn(
         () = context.cancel.cancelled() => return Ok(cancelled()),
     };
     tracing::info!(model = %chosen.client.info(), why = %chosen.why, "model chosen");
-    if let Some(printer) = printer.filter(|_| !chosen.is_named) {
+    // As JSON the first event names the model.
+    if format == Format::Text && !chosen.is_named {
         printer.notice(format!("model: {}, since {}", chosen.client.info(), chosen.why));
     }
     let limits = settings.limits_for(&chosen.client.info().name);
+    if let Some(warning) = limits.unheld(chosen.client.info()) {
+        printer.notice(format!("warning: {warning}"));
+    }
     let agent = Agent {
         model: chosen.client,
         tools: Toolbox::standard(&settings.tools()),

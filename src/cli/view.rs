@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::{
     agent::{OnLimit, retry::in_words},
-    protocol::{Cost, Event, Limit, StopReason, Usage},
+    protocol::{Cost, Event, Fault, Limit, StopReason, Usage},
     tools::output::visible,
 };
 
@@ -24,7 +24,10 @@ const LONGEST_NOTICE: usize = 2_000;
 const BROKE_OFF: &str = "… the reply broke off; asked again";
 
 /// What a person at the command line can do about a turn that used all its steps.
-const MORE_STEPS: &str = "here: --max-steps N, or --on-limit final_answer";
+const MORE_STEPS: &str = "here: --max-steps N";
+
+/// And where they have not done that yet.
+const OR_FINAL_ANSWER: &str = ", or --on-limit final_answer";
 
 /// How a turn is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,12 +205,17 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                     self.write_text(answer);
                 }
                 self.end_line();
-                match (stop_reason, detail, self.style.on_limit) {
-                    (StopReason::Limit(Limit::Steps), Some(detail), how) => {
+                match (stop_reason, detail) {
+                    (StopReason::Limit(limit), Some(detail)) if limit.is_set() => {
+                        let how = self.style.on_limit;
                         let mark = if how == OnLimit::Error { "error: " } else { "" };
-                        self.notice(&format!("{mark}{detail} ({MORE_STEPS})"));
+                        let rest = if how == OnLimit::FinalAnswer { "" } else { OR_FINAL_ANSWER };
+                        match limit {
+                            Limit::Steps => self.notice(&format!("{mark}{detail} ({MORE_STEPS}{rest})")),
+                            _ => self.notice(&format!("{mark}{detail}")),
+                        }
                     }
-                    (_, detail, _) => {
+                    (_, detail) => {
                         if let Some(ending) = ending(*stop_reason, detail.as_deref()) {
                             self.notice(&ending);
                         }
@@ -281,6 +289,11 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
     let words = match stop_reason {
         StopReason::Answer => return detail.map(str::to_owned),
         StopReason::Limit(Limit::Steps) => "all steps are used",
+        StopReason::Limit(Limit::TurnTokens) => "all tokens of a turn are used",
+        StopReason::Limit(Limit::ToolCalls) => "all calls of a turn are used",
+        StopReason::Limit(Limit::Time) => "the turn's time is up",
+        StopReason::Limit(Limit::Cost) => "the turn costs all that it may",
+        StopReason::Limit(Limit::UnknownTool) => "the model called a tool that there is not",
         StopReason::Limit(Limit::OutputTokens) => "the reply was cut at the server's token limit",
         StopReason::Limit(Limit::Context) => "the thread no longer fits the model's window",
         StopReason::Limit(Limit::RepeatedCall) => "the model asked for the same call again and again",
@@ -292,13 +305,16 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
         StopReason::Stalled => "the reply stalled, and is not whole",
         StopReason::Malformed => "the reply made no sense",
         StopReason::Filtered => "a content filter cut the answer off",
+        StopReason::ProviderError(Fault::Settings) => "the settings cannot work",
         StopReason::ProviderError(_) => "the model server failed",
         StopReason::Empty => "the model ended without a word",
     };
-    Some(match detail {
-        Some(detail) => format!("{stop_reason}: {detail}"),
-        None => format!("{stop_reason}: {words}"),
-    })
+    let kind = match stop_reason {
+        // No provider was asked.
+        StopReason::ProviderError(Fault::Settings) => "settings",
+        _ => stop_reason.as_str(),
+    };
+    Some(format!("{kind}: {}", detail.unwrap_or(words)))
 }
 
 fn tokens(usage: &Usage, cost: Option<Cost>) -> String {
@@ -349,7 +365,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::protocol::{Fault, ThreadId};
+    use crate::protocol::ThreadId;
 
     /// What both streams show, stderr's lines after `2>`.
     fn check(style: Style, events: &[Event], stdout: Expect, stderr: Expect) {
@@ -505,13 +521,17 @@ mod tests {
             started("{}"),
             turn_ended(StopReason::Limit(Limit::Steps), Some("stopped after 1 step"), "I look."),
         ];
-        for (on_limit, mark) in [(OnLimit::Error, "error: "), (OnLimit::Message, "")] {
+        for (on_limit, mark, rest) in [
+            (OnLimit::Error, "error: ", OR_FINAL_ANSWER),
+            (OnLimit::Message, "", OR_FINAL_ANSWER),
+            (OnLimit::FinalAnswer, "", ""),
+        ] {
             let style = Style { on_limit, ..Style::default() };
             let mut view = View::new(style, Vec::new(), Vec::new());
             events.iter().for_each(|event| view.event(event));
             assert_eq!(
                 String::from_utf8(view.err).unwrap(),
-                format!(" [tool] read_file src/main.rs\n{mark}stopped after 1 step ({MORE_STEPS})\n")
+                format!(" [tool] read_file src/main.rs\n{mark}stopped after 1 step ({MORE_STEPS}{rest})\n")
             );
             assert_eq!(String::from_utf8(view.out).unwrap(), "I look.\n");
         }

@@ -10,12 +10,13 @@ use std::{
 use crate::{
     agent::{Limits, RetryPolicy},
     model::{http::DEFAULT_CONNECT_TIMEOUT, select::LOCAL_IDLE_TIMEOUT, tuning::Tokens},
+    protocol::Cost,
     tools::run_command,
 };
 
 use super::{
     Environment, Origin, schema,
-    schema::{Bounded, Key, ProjectRule, Values},
+    schema::{Bounded, Dollars, Key, ProjectRule, Values},
 };
 
 /// How far a source is trusted.
@@ -88,6 +89,12 @@ pub(super) fn admit(
 fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
     match name {
         "max_steps" => at_most(proposed.max_steps, current.max_steps, Bounded(Limits::default().max_steps)),
+        "max_turn_tokens" => at_most(proposed.max_turn_tokens, current.max_turn_tokens, Tokens(u64::MAX)),
+        "max_tool_calls" => at_most(proposed.max_tool_calls, current.max_tool_calls, Bounded(u32::MAX)),
+        "turn_timeout" => at_most(proposed.turn_timeout, current.turn_timeout, seconds(Duration::MAX)),
+        "max_cost" => at_most(proposed.max_cost, current.max_cost, Dollars(Cost(u64::MAX))),
+        "unknown_tools" => at_most(proposed.unknown_tools, current.unknown_tools, Default::default()),
+        "repeated_calls" => at_most(proposed.repeated_calls, current.repeated_calls, Default::default()),
         "on_limit" => at_most(proposed.on_limit, current.on_limit, Default::default()),
         "edits" => at_most(proposed.edits, current.edits, Default::default()),
         "approvals" => at_most(proposed.approvals, current.approvals, Default::default()),

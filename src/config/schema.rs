@@ -9,16 +9,16 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::{Approvals, OnLimit, RetryPolicy, limits::DEFAULT_MAX_STEPS},
-    model::{Tuning, http::DEFAULT_CONNECT_TIMEOUT},
+    agent::{Approvals, OnLimit, RepeatedCalls, RetryPolicy, UnknownTools, limits::DEFAULT_MAX_STEPS},
+    model::{Tuning, http::DEFAULT_CONNECT_TIMEOUT, tuning::Tokens},
     protocol::Wire,
     tools::run_command,
 };
 
 pub use key::{KEYS, Key};
 pub use types::{
-    Attempts, Bounded, CommandLine, FilePath, Header, ProxyText, Seconds, SecretText, Shell, Steps,
-    ToolChoiceText,
+    Attempts, Bounded, Calls, CommandLine, Dollars, FilePath, Header, ProxyText, Seconds, SecretText, Shell,
+    Steps, ToolChoiceText,
 };
 
 pub(super) use key::{LONGEST_NAME, NOT_IN_JSON, ProjectRule, Shape};
@@ -97,9 +97,26 @@ pub struct Values {
     /// Most model requests in one turn.
     #[schemars(extend("default" = DEFAULT_MAX_STEPS))]
     pub max_steps: Option<Steps>,
-    /// What happens when a turn has used all its steps.
+    /// Most tokens of one turn, read and written, over all its requests; the reply that goes beyond is the last one. By
+    /// estimate for a server that counts none. Default: no bound.
+    pub max_turn_tokens: Option<Tokens>,
+    /// Most calls of tools in one turn. Default: no bound.
+    pub max_tool_calls: Option<Calls>,
+    /// Seconds that one turn may take, with its questions to you and its waits for the server. Default: as long as it takes.
+    pub turn_timeout: Option<Seconds>,
+    /// Most dollars that one turn may cost; the reply that goes beyond is the last one. Where the model's price is not
+    /// known, a warning says that this bound does not hold. Default: no bound.
+    pub max_cost: Option<Dollars>,
+    /// What happens when a turn has reached `max_steps`, `max_turn_tokens`, `max_tool_calls`, `turn_timeout` or `max_cost`.
+    /// After tokens, time and money no further request is made: there `final_answer` is as `message`.
     #[schemars(extend("default" = OnLimit::default()))]
     pub on_limit: Option<OnLimit>,
+    /// What happens when the model calls a tool that there is not.
+    #[schemars(extend("default" = UnknownTools::default()))]
+    pub unknown_tools: Option<UnknownTools>,
+    /// What happens when the model makes the same call with the same arguments again and again.
+    #[schemars(extend("default" = RepeatedCalls::default()))]
+    pub repeated_calls: Option<RepeatedCalls>,
     /// What happens to the edits of a turn.
     #[schemars(extend("default" = Edits::default()))]
     pub edits: Option<Edits>,

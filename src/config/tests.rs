@@ -108,7 +108,13 @@ fn with_nothing_set_everything_is_its_default() {
         price = 
         models = 
         max_steps = 50
+        max_turn_tokens = none
+        max_tool_calls = none
+        turn_timeout = none
+        max_cost = none
         on_limit = message
+        unknown_tools = tell
+        repeated_calls = refuse
         edits = propose
         approvals = edits
         approval_timeout = 120
@@ -218,6 +224,60 @@ fn a_byte_order_mark_and_windows_line_ends_are_nothing_special() {
         model = m ($/config/askls/config.toml)
         ! $/config/askls/config.toml:2:1: max_steps must be a whole number from 1 to 10000, not "x"
     "#]]);
+}
+
+// SPEC L13
+#[test]
+fn a_project_may_bound_a_turn_and_not_unbind_it() {
+    let narrow = "max_turn_tokens = 5000\nmax_tool_calls = 5\nturn_timeout = 5\nmax_cost = 0.5\n\
+                  unknown_tools = 'stop'\nrepeated_calls = 'stop'\n";
+    Place::new().project(narrow).check(expect![[r#"
+        max_turn_tokens = 5000 ($/project/.askls/config.toml)
+        max_tool_calls = 5 ($/project/.askls/config.toml)
+        turn_timeout = 5 ($/project/.askls/config.toml)
+        max_cost = 0.5 ($/project/.askls/config.toml)
+        unknown_tools = stop ($/project/.askls/config.toml)
+        repeated_calls = stop ($/project/.askls/config.toml)
+    "#]]);
+    let wide = "max_turn_tokens = 5001\nmax_tool_calls = 6\nturn_timeout = 5.5\nmax_cost = 0.51\n\
+                unknown_tools = 'tell'\nrepeated_calls = 'refuse'\n";
+    Place::new().user(narrow).project(wide).check(expect![[r#"
+        max_turn_tokens = 5000 ($/config/askls/config.toml)
+        max_tool_calls = 5 ($/config/askls/config.toml)
+        turn_timeout = 5 ($/config/askls/config.toml)
+        max_cost = 0.5 ($/config/askls/config.toml)
+        unknown_tools = stop ($/config/askls/config.toml)
+        repeated_calls = stop ($/config/askls/config.toml)
+        ! $/project/.askls/config.toml:1:1: a project may only make max_turn_tokens stricter than your own settings; it is ignored
+        ! $/project/.askls/config.toml:2:1: a project may only make max_tool_calls stricter than your own settings; it is ignored
+        ! $/project/.askls/config.toml:3:1: a project may only make turn_timeout stricter than your own settings; it is ignored
+        ! $/project/.askls/config.toml:4:1: a project may only make max_cost stricter than your own settings; it is ignored
+        ! $/project/.askls/config.toml:5:1: a project may only make unknown_tools stricter than your own settings; it is ignored
+        ! $/project/.askls/config.toml:6:1: a project may only make repeated_calls stricter than your own settings; it is ignored
+    "#]]);
+}
+
+#[test]
+fn a_sum_of_money_that_makes_no_sense_is_no_bound() {
+    let check = |value: &str, expected| Place::new().user(&format!("max_cost = {value}")).check(expected);
+    check(
+        "0",
+        expect![[r#"
+        ! $/config/askls/config.toml:1:1: max_cost must be a number of dollars from 0.0001 to 1000000, not 0
+    "#]],
+    );
+    check(
+        "'$5'",
+        expect![[r#"
+        ! $/config/askls/config.toml:1:1: max_cost must be a number of dollars from 0.0001 to 1000000, not "$5"
+    "#]],
+    );
+    check(
+        "nan",
+        expect![[r#"
+        ! $/config/askls/config.toml:1:1: max_cost must be a number of dollars from 0.0001 to 1000000, not {"float":"no number"}
+    "#]],
+    );
 }
 
 #[test]

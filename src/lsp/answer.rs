@@ -16,7 +16,7 @@ use super::{
 use crate::{
     agent::TurnResult,
     config::{Settings, ShowAnswer},
-    protocol::{Limit, StopReason},
+    protocol::{Fault, Limit, StopReason},
     workspace::{answer_file, paths},
 };
 
@@ -212,6 +212,11 @@ pub(super) fn ending(result: &TurnResult) -> String {
         StopReason::Answer => "answered".to_owned(),
         StopReason::Limit(limit) => match limit {
             Limit::Steps => format!("stopped after {} steps", result.steps),
+            Limit::TurnTokens => "stopped: the tokens of a turn are used".to_owned(),
+            Limit::ToolCalls => "stopped: the calls of a turn are used".to_owned(),
+            Limit::Time => "stopped: the time of a turn is up".to_owned(),
+            Limit::Cost => "stopped: the turn costs all that it may".to_owned(),
+            Limit::UnknownTool => "stopped: the model called a tool that there is not".to_owned(),
             Limit::OutputTokens => "stopped: the reply was cut at its longest".to_owned(),
             Limit::Context => "stopped: the thread is too long for the model".to_owned(),
             Limit::RepeatedCall => "stopped: the same call again and again".to_owned(),
@@ -224,6 +229,7 @@ pub(super) fn ending(result: &TurnResult) -> String {
         StopReason::Stalled => "the model server fell silent".to_owned(),
         StopReason::Malformed => "the model server sent no reply".to_owned(),
         StopReason::Filtered => "a content filter cut the answer off".to_owned(),
+        StopReason::ProviderError(Fault::Settings) => "the settings cannot work".to_owned(),
         StopReason::ProviderError(_) => "the model server failed".to_owned(),
         StopReason::Empty => "the model said nothing".to_owned(),
     }
@@ -233,10 +239,7 @@ pub(super) fn ending(result: &TurnResult) -> String {
 fn message(result: &TurnResult) -> String {
     let text = match result.stop_reason {
         StopReason::Answer => first_paragraph(&result.answer).to_owned(),
-        _ => match &result.detail {
-            Some(detail) => format!("Agent: {}. {detail}", ending(result)),
-            None => format!("Agent: {}", ending(result)),
-        },
+        _ => format!("Agent: {}", explained(result, ending(result))),
     };
     one_line(&text, MAX_MESSAGE)
 }
@@ -247,8 +250,17 @@ fn document(result: &TurnResult) -> String {
     match (result.stop_reason, &result.detail) {
         (StopReason::Answer, None) => format!("{answer}\n"),
         (StopReason::Answer, Some(detail)) => format!("{answer}\n\n> {detail}\n"),
-        (_, Some(detail)) => format!("> **{}**. {detail}\n\n{answer}\n", ending(result)),
-        (_, None) => format!("> **{}**\n\n{answer}\n", ending(result)),
+        _ => format!("> {}\n\n{answer}\n", explained(result, format!("**{}**", ending(result)))),
+    }
+}
+
+/// An ending in a few words, and what is known about it. What is said of a limit names it already.
+fn explained(result: &TurnResult, ending: String) -> String {
+    match (&result.detail, result.stop_reason) {
+        (None, _) => ending,
+        (Some(detail), StopReason::Limit(limit)) if limit.is_set() => format!("{detail}, or ask to go on"),
+        (Some(detail), StopReason::Limit(_)) => detail.clone(),
+        (Some(detail), _) => format!("{ending}. {detail}"),
     }
 }
 
@@ -300,13 +312,43 @@ mod tests {
     fn an_ending_that_is_no_answer_says_so_first() {
         let limit = StopReason::Limit(Limit::Steps);
         check(
-            &result(limit, "So far.", Some("raise max_steps")),
+            &result(limit, "So far.", Some("stopped after 3 steps; raise it to go further")),
             expect![[r#"
-                Agent: stopped after 3 steps. raise max_steps
+                Agent: stopped after 3 steps; raise it to go further, or ask to go on
                 ---
-                > **stopped after 3 steps**. raise max_steps
+                > stopped after 3 steps; raise it to go further, or ask to go on
 
                 So far.
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_limit_is_named_once() {
+        let limit = StopReason::Limit(Limit::RepeatedCall);
+        check(
+            &result(limit, "", Some("stopped: the model made the same call to search 5 times in a row")),
+            expect![[r#"
+                Agent: stopped: the model made the same call to search 5 times in a row
+                ---
+                > stopped: the model made the same call to search 5 times in a row
+
+
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_fault_of_the_settings_is_not_said_of_the_server() {
+        let settings = StopReason::ProviderError(Fault::Settings);
+        check(
+            &result(settings, "", Some("base_url must be an address")),
+            expect![[r#"
+                Agent: the settings cannot work. base_url must be an address
+                ---
+                > **the settings cannot work**. base_url must be an address
+
+
             "#]],
         );
     }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     agent::{EventSink, retry::in_words},
-    protocol::{Cost, Event, Usage},
+    protocol::{Cost, Event, Usage, tokens_in_short},
 };
 
 /// At most four reports a second, with some room for the clock of who counts.
@@ -332,11 +332,8 @@ impl Line {
         }
         match self.usage.total() {
             0 => {}
-            tokens @ 1..1000 => {
-                let _ = write!(text, " · {tokens} tokens");
-            }
             tokens => {
-                let _ = write!(text, " · {}.{}k tokens", tokens / 1000, tokens % 1000 / 100);
+                let _ = write!(text, " · {}", tokens_in_short(tokens));
             }
         }
         if let Some(cost) = self.cost.filter(|cost| *cost != Cost::default()) {

@@ -141,6 +141,16 @@ impl Session {
         settings
     }
 
+    /// Shows a warning about the settings that comes up in a turn; each one once.
+    pub(super) async fn warn_once(&self, message: String) {
+        let warning = Warning { place: "a turn".to_owned(), message: message.clone() };
+        if !lock(&self.settings.warnings).shown.insert(warning) {
+            return;
+        }
+        self.editor.log_message(MessageType::WARNING, &message).await;
+        self.editor.show_message(MessageType::WARNING, &format!("askls settings: {message}")).await;
+    }
+
     /// `workspace/didChangeConfiguration`. A client that keeps its settings to be asked for sends `null`.
     pub(super) async fn settings_changed(self: &Arc<Self>, settings: Value) {
         let settings = match settings {

@@ -205,6 +205,9 @@ impl Turn {
         };
         let tools = Toolbox::standard(&settings.tools());
         let limits = settings.limits_for(&chosen.client.info().name);
+        if let Some(warning) = limits.unheld(chosen.client.info()) {
+            session.warn_once(warning).await;
+        }
         let agent = Agent {
             model: chosen.client,
             tools: if self.params.mode == Mode::Plan { tools.only_reading() } else { tools },

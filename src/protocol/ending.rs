@@ -34,6 +34,14 @@ pub enum StopReason {
 pub enum Limit {
     /// Model requests in one turn.
     Steps,
+    /// Tokens of all requests of one turn.
+    TurnTokens,
+    /// Calls in one turn.
+    ToolCalls,
+    /// How long one turn takes.
+    Time,
+    /// What one turn costs.
+    Cost,
     /// Tokens in one reply, as the server cut it.
     OutputTokens,
     /// The thread no longer fits the model's window.
@@ -44,6 +52,8 @@ pub enum Limit {
     ToolErrors,
     /// Calls whose arguments are no JSON, again after the model was told.
     MalformedCalls,
+    /// A call of a tool that there is not, where the settings want the turn to end at one.
+    UnknownTool,
 }
 
 /// Why a model server gave no answer.
@@ -101,14 +111,32 @@ impl StopReason {
 }
 
 impl Limit {
+    /// Whether the settings say where this bound lies, so that a turn may be let go further.
+    pub fn is_set(self) -> bool {
+        match self {
+            Self::Steps | Self::TurnTokens | Self::ToolCalls | Self::Time | Self::Cost => true,
+            Self::OutputTokens
+            | Self::Context
+            | Self::RepeatedCall
+            | Self::ToolErrors
+            | Self::MalformedCalls
+            | Self::UnknownTool => false,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Steps => "steps",
+            Self::TurnTokens => "turn_tokens",
+            Self::ToolCalls => "tool_calls",
+            Self::Time => "time",
+            Self::Cost => "cost",
             Self::OutputTokens => "output_tokens",
             Self::Context => "context",
             Self::RepeatedCall => "repeated_call",
             Self::ToolErrors => "tool_errors",
             Self::MalformedCalls => "malformed_calls",
+            Self::UnknownTool => "unknown_tool",
         }
     }
 }

@@ -53,13 +53,22 @@ impl Serialize for Cost {
     }
 }
 
-impl Usage {
-    pub fn total(&self) -> u64 {
-        self.input_tokens.saturating_add(self.output_tokens)
+/// A number of tokens in few characters, for a line about a turn: `34 tokens`, `1.2k tokens`, `1.5M tokens`.
+pub fn tokens_in_short(tokens: u64) -> String {
+    // Cut, not rounded: a turn has not used what it is said to have used before it has.
+    let short = |unit: u64, letter| format!("{}.{}{letter} tokens", tokens / unit, tokens % unit * 10 / unit);
+    match tokens {
+        0..1_000 => format!("{tokens} tokens"),
+        1_000..1_000_000 => short(1_000, 'k'),
+        _ => short(1_000_000, 'M'),
     }
 }
 
 impl Usage {
+    pub fn total(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
     /// What was used after `before`.
     pub fn since(self, before: Self) -> Self {
         Self {
@@ -80,5 +89,29 @@ impl AddAssign for Usage {
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_tokens_are_said_in_thousands_and_in_millions() {
+        let short = |tokens| tokens_in_short(tokens);
+        assert_eq!(
+            [0, 999, 1_000, 1_234, 999_999, 1_000_000, 1_500_000, 123_456_789].map(short),
+            [
+                "0 tokens",
+                "999 tokens",
+                "1.0k tokens",
+                "1.2k tokens",
+                "999.9k tokens",
+                "1.0M tokens",
+                "1.5M tokens",
+                "123.4M tokens"
+            ]
+        );
+        assert_eq!(tokens_in_short(u64::MAX), "18446744073709.5M tokens");
     }
 }

@@ -346,7 +346,7 @@ mod tests {
         let project = Project::new(PROJECT);
         project.context.cancel.cancel();
         let answer = project.call("run_command", json!({"command": "touch LATE"})).await;
-        assert_eq!(answer, "error: the user stopped the turn before this call was done");
+        assert_eq!(answer, "error: the turn was stopped before this call was done");
         assert!(!project.path("LATE").exists());
     }
 

@@ -182,7 +182,7 @@ mod tests {
         let project = Project::new(PROJECT);
         project.context.cancel.cancel();
         let answer = project.call("write_file", json!({"path": "b.txt", "text": "x"})).await;
-        assert_eq!(answer, "error: the user stopped the turn before this call was done");
+        assert_eq!(answer, "error: the turn was stopped before this call was done");
         assert!(project.context.files.proposal().is_empty());
     }
 }

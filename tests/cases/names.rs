@@ -255,7 +255,15 @@ pub(crate) fn error_kinds(reason: StopReason) -> &'static [&'static str] {
             Limit::OutputTokens => &["output_truncated"],
             Limit::Context => &["context_overflow"],
             // The bounds of a turn; askls tells circles from length.
-            Limit::Steps | Limit::RepeatedCall | Limit::ToolErrors | Limit::MalformedCalls => &["max_steps"],
+            Limit::Steps
+            | Limit::TurnTokens
+            | Limit::ToolCalls
+            | Limit::Time
+            | Limit::Cost
+            | Limit::RepeatedCall
+            | Limit::ToolErrors
+            | Limit::MalformedCalls
+            | Limit::UnknownTool => &["max_steps"],
         },
         StopReason::ProviderError(fault) => match fault {
             Fault::Auth => &["auth"],
@@ -274,11 +282,16 @@ pub(crate) fn error_kinds(reason: StopReason) -> &'static [&'static str] {
 pub(crate) fn stop_reason(reason: &str, limit: Option<&str>, fault: Option<&str>) -> Option<StopReason> {
     let limits = [
         Limit::Steps,
+        Limit::TurnTokens,
+        Limit::ToolCalls,
+        Limit::Time,
+        Limit::Cost,
         Limit::OutputTokens,
         Limit::Context,
         Limit::RepeatedCall,
         Limit::ToolErrors,
         Limit::MalformedCalls,
+        Limit::UnknownTool,
     ];
     let faults = [
         Fault::Auth,

@@ -81,6 +81,82 @@ fn after_a_limit_the_thread_goes_on() {
     });
 }
 
+/// SPEC L12, L13, L15, E2
+#[test]
+fn after_any_bound_of_the_settings_the_thread_goes_on() {
+    let table = [
+        (json!({"max_turn_tokens": 300}), "turn_tokens"),
+        (json!({"max_tool_calls": 1}), "tool_calls"),
+        (json!({"max_cost": 0.0002, "price": {"input": 1, "output": 1}}), "cost"),
+        (json!({"repeated_calls": "stop"}), "repeated_call"),
+        (json!({"unknown_tools": "stop"}), "unknown_tool"),
+    ];
+    on_every_wire(|wire| {
+        for (settings, limit) in &table {
+            let mut line = 0;
+            let model = FakeModel::answering(wire, move |request| {
+                line += 1;
+                let word = if line % 4 == 0 { line - 1 } else { line };
+                match request.prompt().contains("Go on.") {
+                    true => text("Done."),
+                    false if line == 6 => call("mul", json!({})).call("read_file", json!({"path": "a.txt"})),
+                    false => call("search", json!({"pattern": format!("word {word}")})),
+                }
+                .usage(100, 0, 10, 0)
+            });
+            let mut client = Client::builder(&Project::new("//- /a.txt\nA\n"))
+                .model(&model)
+                .settings(settings.clone())
+                .start();
+            client.tolerate("window/showMessage");
+            let result = client.ask("Search.");
+            assert_eq!(
+                (&result["stopReason"], &result["limit"]),
+                (&json!("limit"), &json!(limit)),
+                "{result}"
+            );
+            assert_eq!(client.ask_on(&result["threadId"], "Go on.")["stopReason"], "answer", "{limit}");
+            assert_eq!(model.refusals(), Vec::<String>::new(), "{limit}");
+        }
+    });
+}
+
+/// SPEC L13
+#[test]
+fn a_command_ends_when_the_time_of_its_turn_is_up() {
+    on_every_wire(|wire| {
+        let model =
+            FakeModel::start(wire, [call("run_command", json!({"command": "sleep 600"})), text("Done.")]);
+        let mut client = Client::builder(&Project::new("//- /a.txt\nA\n"))
+            .model(&model)
+            .settings(json!({"turn_timeout": 0.5, "approvals": "all"}))
+            .start();
+        client.tolerate("window/showMessage");
+        let result = client.ask("Sleep.");
+        assert_eq!((&result["stopReason"], &result["limit"]), (&json!("limit"), &json!("time")), "{result}");
+        client.ask_on(&result["threadId"], "Go on.");
+        assert_eq!(model.requests().last().unwrap().outputs().len(), 1);
+    });
+}
+
+/// SPEC L13
+#[test]
+fn a_bound_on_money_that_cannot_be_held_is_warned_of_once() {
+    let model = FakeModel::start(Wire::Chat, [text("One."), text("Two.")]);
+    let mut client = Client::builder(&Project::new(""))
+        .model(&model)
+        .settings(json!({"max_cost": 2, "show_answer": "none"}))
+        .start();
+    client.ask("Go.");
+    let warning = client.wait_notification("window/showMessage");
+    assert!(
+        warning["message"].as_str().is_some_and(|text| text.contains("max_cost ($2.00) cannot be held")),
+        "{warning}"
+    );
+    client.ask("Go.");
+    assert_eq!(client.seen("window/showMessage").len(), 1);
+}
+
 /// SPEC L15
 #[test]
 fn the_same_call_again_and_again_ends_the_turn() {

@@ -12,7 +12,7 @@ async fn a_turn_that_uses_up_its_steps_ends_with_that_limit_and_a_thread_that_go
     bench.agent.limits = Limits { max_steps: 2, on_limit: OnLimit::Message, ..Limits::default() };
     let result = bench.ask("count").await;
     expect![[r#"
-        => limit steps: stopped after 2 steps, the limit of max_steps (the last tool was add); raise max_steps, or ask to go on
+        => limit steps: stopped after 2 steps, the limit of max_steps (the last tool was add); raise it to go further
     "#]]
     .assert_eq(&ending(&result));
     assert_eq!((bench.model.requests(), result.answer.as_str()), (2, "looking"));
@@ -45,7 +45,7 @@ async fn a_final_answer_is_one_more_request_in_which_no_tool_may_be_called() {
         output: 2
         call: add {"a":3,"b":0}
         error: this call did not run: the turn ended before it was its turn
-        => limit steps: stopped after 2 steps, the limit of max_steps (the last tool was add), and no final answer came
+        => limit steps: stopped after 2 steps, the limit of max_steps (the last tool was add), and no final answer came; raise it to go further
     "#]]
     .assert_eq(&(bench.history() + &ending(&result)));
 }
@@ -159,4 +159,226 @@ async fn a_model_that_mends_its_arguments_goes_on() {
     ];
     let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
     assert_eq!(bench.ask("2+2?").await.answer, "4");
+}
+
+/// A bench whose limits are the default ones but for what `change` does to them.
+fn bounded(script: Vec<Step>, change: impl FnOnce(&mut Limits)) -> Bench {
+    let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+    change(&mut bench.agent.limits);
+    bench
+}
+
+fn adding(n: i32) -> Vec<Result<ModelEvent, ModelError>> {
+    call(&n.to_string(), "add", &format!(r#"{{"a":{n},"b":0}}"#))
+}
+
+// SPEC L12, L13
+#[tokio::test]
+async fn a_turn_ends_once_it_has_used_its_tokens_and_the_calls_of_its_last_reply_do_not_run() {
+    // Each request counts 12.
+    let script = vec![reply([adding(1)]), reply([text("and"), adding(2)]), reply([text("so")])];
+    let mut bench = bounded(script, |limits| limits.max_turn_tokens = Some(24));
+    let result = bench.ask("count").await;
+    expect![[r#"
+        user: count
+        call: add {"a":1,"b":0}
+        output: 1
+        agent: and
+        call: add {"a":2,"b":0}
+        error: this call did not run: the turn ended before it was its turn
+        => limit turn_tokens: stopped after 24 tokens, since max_turn_tokens is 24 tokens; raise it to go further
+    "#]]
+    .assert_eq(&(bench.history() + &ending(&result)));
+    assert_eq!((bench.model.requests(), result.answer.as_str()), (2, "and"));
+    assert_eq!(bench.ask("go on").await.answer, "so");
+}
+
+// SPEC L13
+#[tokio::test]
+async fn an_answer_that_goes_beyond_the_tokens_is_an_answer() {
+    let mut bench = bounded(vec![reply([text("so")])], |limits| limits.max_turn_tokens = Some(1));
+    assert_eq!(ending(&bench.ask("count").await), "=> answer\n");
+}
+
+// SPEC L13
+#[tokio::test]
+async fn tokens_that_no_server_counts_are_estimated() {
+    let silent =
+        |n| Ok([adding(n), vec![Ok(ModelEvent::Done { finish: Finish::Stop, usage: None })]].concat());
+    let mut bench = bounded(vec![silent(1)], |limits| limits.max_turn_tokens = Some(10));
+    assert_eq!(bench.ask("count").await.stop_reason, StopReason::Limit(Limit::TurnTokens));
+}
+
+// SPEC L13
+#[tokio::test]
+async fn a_turn_ends_once_it_costs_what_it_may() {
+    let mut model = Scripted::build(vec![reply([adding(1)]), reply([adding(2)])], false);
+    // Each request reads 10 tokens and writes 2.
+    model.info.price = Some(Price { input: 10_000_000, cached: 0, cache_write: 0, output: 100_000_000 });
+    let mut bench = Bench::new(Arc::new(model), Answer::AllowOnce);
+    bench.agent.limits.max_cost = Some(Cost(500));
+    assert_eq!(
+        ending(&bench.ask("count").await),
+        "=> limit cost: stopped after $0.0006 was spent, since max_cost is $0.0005; raise it to go further\n"
+    );
+}
+
+// SPEC L13
+#[test]
+fn a_bound_on_money_says_when_it_does_not_hold() {
+    let info =
+        |wire, price| ModelInfo { name: "mine".to_owned(), wire, server: None, context_window: None, price };
+    let limits = Limits { max_cost: Some(Cost(2_000_000)), ..Limits::default() };
+    let free = Price { input: 0, cached: 0, cache_write: 0, output: 0 };
+    let chat = Some(crate::protocol::Wire::Chat);
+    assert_eq!(limits.unheld(&info(chat, Some(free))), None);
+    assert_eq!(limits.unheld(&info(None, None)), None);
+    assert_eq!(Limits::default().unheld(&info(chat, None)), None);
+    expect!["max_cost ($2.00) cannot be held, since nothing is known of what mine costs: set its price, as price = { input = 1.25, output = 10 } in dollars for a million tokens, or set max_turn_tokens"].assert_eq(&limits.unheld(&info(chat, None)).unwrap());
+}
+
+// SPEC L11, L12, L13
+#[tokio::test]
+async fn calls_beyond_the_last_one_are_left_out_and_a_final_answer_may_still_be_asked_for() {
+    let script = || vec![reply([adding(1)]), reply([adding(2), adding(3)]), reply([text("so far: 2")])];
+    let two = |on_limit| {
+        move |limits: &mut Limits| *limits = Limits { max_tool_calls: Some(2), on_limit, ..Limits::default() }
+    };
+    let mut bench = bounded(script(), two(OnLimit::Message));
+    let result = bench.ask("count").await;
+    expect![[r#"
+        user: count
+        call: add {"a":1,"b":0}
+        output: 1
+        call: add {"a":2,"b":0}
+        call: add {"a":3,"b":0}
+        output: 2
+        error: this call did not run: no more calls may be made in this turn
+        => limit tool_calls: stopped after 2 calls, the limit of max_tool_calls (the next would have been add); raise it to go further
+    "#]].assert_eq(&(bench.history() + &ending(&result)));
+
+    let mut bench = bounded(script(), two(OnLimit::FinalAnswer));
+    let result = bench.ask("count").await;
+    expect![[r#"
+        => answer: stopped after 2 calls, the limit of max_tool_calls (the next would have been add); this is what the agent knew by then
+    "#]].assert_eq(&ending(&result));
+    assert_eq!((result.answer.as_str(), bench.model.tool_choices()[2].as_str()), ("so far: 2", "None"));
+}
+
+// SPEC L13
+#[tokio::test]
+async fn an_answer_after_the_last_call_is_an_answer() {
+    let script = vec![reply([adding(1)]), reply([text("1")])];
+    let mut bench = bounded(script, |limits| limits.max_tool_calls = Some(1));
+    assert_eq!(ending(&bench.ask("count").await), "=> answer\n");
+}
+
+// SPEC L12, L13
+#[tokio::test(start_paused = true)]
+async fn a_turn_whose_time_is_up_ends_what_it_runs() {
+    let looking = reply([text("I look."), call("1", "look", r#"{"milliseconds":3600000}"#)]);
+    let mut bench = bounded(vec![looking, reply([text("so")])], |limits| {
+        limits.turn_timeout = Some(Duration::from_secs(90));
+    });
+    let result = bench.ask("look").await;
+    expect![[r#"
+        user: look
+        agent: I look.
+        call: look {"milliseconds":3600000}
+        error: look was cancelled before it ended
+        => limit time: stopped after 90 s, the limit of turn_timeout; raise it to go further
+    "#]]
+    .assert_eq(&(bench.history() + &ending(&result)));
+    assert_eq!(result.answer, "I look.");
+    assert_eq!(bench.ask("go on").await.answer, "so");
+}
+
+// SPEC L13
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_does_not_come_is_waited_for_until_the_time_is_up() {
+    let mut bench = Bench::new(Scripted::silent(vec![Ok(text("Half an "))]), Answer::AllowOnce);
+    bench.agent.limits.turn_timeout = Some(Duration::from_millis(1500));
+    bench.agent.limits.on_limit = OnLimit::Error;
+    let result = bench.ask("look").await;
+    expect![[r#"
+        user: look
+        agent (partial): Half an 
+        => limit time: stopped after 1.5 s, the limit of turn_timeout; raise it to go further
+    "#]]
+    .assert_eq(&(bench.history() + &ending(&result)));
+    assert_eq!(result.answer, "");
+}
+
+// SPEC L13
+#[tokio::test(start_paused = true)]
+async fn the_user_who_stops_a_turn_stops_it_whatever_time_is_left() {
+    let mut bench = Bench::new(Scripted::silent(vec![Ok(text("Half an "))]), Answer::AllowOnce);
+    bench.agent.limits.turn_timeout = Some(Duration::from_secs(90));
+    let cancel = bench.cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cancel.cancel();
+    });
+    assert_eq!(bench.ask("look").await.stop_reason, StopReason::Cancelled);
+}
+
+// SPEC E2
+#[tokio::test]
+async fn a_reply_that_calls_an_unknown_tool_runs_nothing_where_that_ends_the_turn() {
+    let guessing = reply([
+        text("I try."),
+        call("1", "execute", r#"{"milliseconds":1}"#),
+        call("2", "mul", "{}"),
+        call("3", "functions.add", r#"{"a":1,"b":1}"#),
+    ]);
+    let mut bench = bounded(vec![guessing, reply([text("so")])], |limits| {
+        limits.unknown_tools = UnknownTools::Stop;
+    });
+    let result = bench.ask("2*2?").await;
+    expect![[r#"
+        user: 2*2?
+        agent: I try.
+        call: execute {"milliseconds":1}
+        call: mul {}
+        call: functions.add {"a":1,"b":1}
+        error: this call did not run: this reply called mul, and there is no tool of that name
+        error: this call did not run: this reply called mul, and there is no tool of that name
+        error: this call did not run: this reply called mul, and there is no tool of that name
+        => limit unknown_tool: stopped: the model called mul, and there is no tool of that name; no call of its reply ran, since unknown_tools is stop
+    "#]].assert_eq(&(bench.history() + &ending(&result)));
+    assert_eq!((bench.ran.load(Ordering::SeqCst), result.answer.as_str()), (0, "I try."));
+    assert_eq!(bench.ask("go on").await.answer, "so");
+}
+
+// SPEC L15
+#[tokio::test]
+async fn the_second_same_call_in_a_row_ends_the_turn_where_no_call_may_be_repeated() {
+    let script = vec![
+        reply([call("1", "execute", r#"{"milliseconds":1}"#)]),
+        reply([
+            call("2", "execute", r#"{ "milliseconds": 1 }"#),
+            call("3", "execute", r#"{"milliseconds":2}"#),
+        ]),
+    ];
+    let mut bench = bounded(script, |limits| limits.repeated_calls = RepeatedCalls::Stop);
+    let result = bench.ask("2+2?").await;
+    expect![[r#"
+        user: 2+2?
+        call: execute {"milliseconds":1}
+        output: ran
+        call: execute { "milliseconds": 1 }
+        call: execute {"milliseconds":2}
+        error: this is the same call to execute as the one before it, so it was not run again; use what it answered, or do something else
+        error: this call did not run: the turn ended before it was its turn
+        => limit repeated_call: stopped: the model made the same call to execute 2 times in a row
+    "#]].assert_eq(&(bench.history() + &ending(&result)));
+    assert_eq!(bench.ran.load(Ordering::SeqCst), 1);
+}
+
+// SPEC L15
+#[tokio::test]
+async fn a_call_may_come_again_after_another_one() {
+    let script = vec![reply([adding(1)]), reply([adding(2)]), reply([adding(1)]), reply([text("so")])];
+    let mut bench = bounded(script, |limits| limits.repeated_calls = RepeatedCalls::Stop);
+    assert_eq!(bench.ask("add").await.answer, "so");
 }

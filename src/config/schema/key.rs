@@ -157,7 +157,13 @@ pub const KEYS: &[Key] = &[
         ..Key::new("models", "a table for each model, such as [models.\"qwen*\"]", "", ProjectRule::Never)
     },
     Key::new("max_steps", "a whole number from 1 to 10000", "50", ProjectRule::Narrower),
+    Key::new("max_turn_tokens", TOKENS, "none", ProjectRule::Narrower),
+    Key::new("max_tool_calls", "a whole number from 1 to 100000", "none", ProjectRule::Narrower),
+    Key::new("turn_timeout", SECONDS, "none", ProjectRule::Narrower),
+    Key::new("max_cost", "a number of dollars from 0.0001 to 1000000", "none", ProjectRule::Narrower),
     Key::new("on_limit", "one of error, message, final_answer", "message", ProjectRule::Narrower),
+    Key::new("unknown_tools", "one of stop, tell", "tell", ProjectRule::Narrower),
+    Key::new("repeated_calls", "one of stop, refuse", "refuse", ProjectRule::Narrower),
     Key::new("edits", "one of propose, apply, immediate", "propose", ProjectRule::Narrower),
     Key::new("approvals", "one of none, edits, all", "edits", ProjectRule::Narrower),
     Key::new("approval_timeout", SECONDS, "120", ProjectRule::Narrower),

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use crate::agent::FirstTool;
+use crate::{agent::FirstTool, protocol::Cost};
 
 /// A day: longer waits are mistakes (milliseconds for seconds).
 const MOST_SECONDS: f64 = 86_400.0;
@@ -16,6 +16,15 @@ const LEAST_SECONDS: f64 = 0.001;
 
 /// Far beyond any task that ends; a number above it is a mistake.
 const MOST_STEPS: u32 = 10_000;
+
+/// Far beyond what a turn of the most steps asks for.
+const MOST_CALLS: u32 = 100_000;
+
+/// A hundredth of a cent: less than a request costs anywhere, and the least that is shown.
+const LEAST_DOLLARS: f64 = 0.0001;
+
+/// More than anyone pays for a turn; a number above it is a mistake.
+const MOST_DOLLARS: f64 = 1_000_000.0;
 
 /// Attempts that nobody waits for.
 const MOST_ATTEMPTS: u32 = 100;
@@ -41,11 +50,16 @@ const NOT_FOR_THE_USER: [&str; 9] = [
 pub struct Bounded<const LEAST: u32, const MOST: u32>(pub u32);
 
 pub type Steps = Bounded<1, MOST_STEPS>;
+pub type Calls = Bounded<1, MOST_CALLS>;
 pub type Attempts = Bounded<1, MOST_ATTEMPTS>;
 
 /// A time in seconds, from a thousandth to a day; parts of a second are welcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seconds(pub Duration);
+
+/// A sum of US dollars, from a hundredth of a cent to a million; parts of a dollar are welcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dollars(pub Cost);
 
 /// A program and its arguments: a list, or one text that is split at spaces. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,6 +172,27 @@ impl JsonSchema for Seconds {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"type": "number", "minimum": LEAST_SECONDS, "maximum": MOST_SECONDS})
+    }
+}
+
+impl<'de> Deserialize<'de> for Dollars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let dollars = f64::deserialize(deserializer)?;
+        if !(LEAST_DOLLARS..=MOST_DOLLARS).contains(&dollars) {
+            return Err(D::Error::custom("out of bounds"));
+        }
+        // Within the bounds it is a whole number of millionths.
+        Ok(Self(Cost((dollars * 1e6).round() as u64)))
+    }
+}
+
+impl JsonSchema for Dollars {
+    fn schema_name() -> Cow<'static, str> {
+        "Dollars".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "number", "minimum": LEAST_DOLLARS, "maximum": MOST_DOLLARS})
     }
 }
 

@@ -1,0 +1,137 @@
+//! What a turn has used of what it may use: tokens, money, calls, time.
+
+use std::time::Duration;
+
+use crate::{
+    model::{ModelInfo, Price},
+    protocol::{Cost, Limit, StopReason, ToolCall, Usage, tokens_in_short},
+    tools::output::one_line,
+};
+
+use super::{
+    limits::{Limits, MAX_NAME_CHARS, OnLimit},
+    step::Ending,
+};
+
+/// What can be done about a bound that the settings say.
+const GO_FURTHER: &str = "raise it to go further";
+
+/// What a turn has used, as far as it is bounded.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    tokens: u64,
+    cost: Cost,
+    calls: u32,
+}
+
+/// A bound of the settings that a turn has reached, in words that begin a sentence.
+#[derive(Debug)]
+pub(super) struct Reached {
+    limit: Limit,
+    words: String,
+}
+
+impl Spent {
+    /// Adds what a request used.
+    pub(super) fn add(&mut self, usage: Usage, price: Option<Price>) {
+        self.tokens = self.tokens.saturating_add(usage.total());
+        self.cost += price.map(|price| price.cost(usage)).unwrap_or_default();
+    }
+
+    /// The bound that leaves no room for another request.
+    pub(super) fn used_up(&self, limits: &Limits) -> Option<Reached> {
+        if let Some(most) = limits.max_turn_tokens.filter(|most| self.tokens >= *most) {
+            let (used, most) = (tokens_in_short(self.tokens), tokens_in_short(most));
+            let words = format!("stopped after {used}, since max_turn_tokens is {most}");
+            return Some(Reached { limit: Limit::TurnTokens, words });
+        }
+        let most = limits.max_cost.filter(|most| self.cost >= *most)?;
+        let words = format!("stopped after {} was spent, since max_cost is {most}", self.cost);
+        Some(Reached { limit: Limit::Cost, words })
+    }
+
+    /// Counts the calls of a step, and takes those out of it that the turn may not make any more: with them comes the
+    /// bound that they run into.
+    pub(super) fn take_excess(
+        &mut self,
+        calls: &mut Vec<ToolCall>,
+        limits: &Limits,
+    ) -> Option<(Vec<ToolCall>, Reached)> {
+        let most = limits.max_tool_calls.unwrap_or(u32::MAX);
+        let room = most.saturating_sub(self.calls);
+        let excess = calls.split_off(calls.len().min(room as usize));
+        self.calls += calls.len() as u32;
+        let first = excess.first()?;
+        let words = format!(
+            "stopped after {most} call{}, the limit of max_tool_calls (the next would have been {})",
+            if most == 1 { "" } else { "s" },
+            one_line(&first.name, MAX_NAME_CHARS)
+        );
+        Some((excess, Reached { limit: Limit::ToolCalls, words }))
+    }
+}
+
+impl Reached {
+    pub(super) fn steps(limits: &Limits, last_tool: Option<&str>) -> Self {
+        let last = last_tool.map(|name| format!(" (the last tool was {})", one_line(name, MAX_NAME_CHARS)));
+        let words = format!(
+            "stopped after {} step{}, the limit of max_steps{}",
+            limits.max_steps,
+            if limits.max_steps == 1 { "" } else { "s" },
+            last.unwrap_or_default()
+        );
+        Self { limit: Limit::Steps, words }
+    }
+
+    pub(super) fn time(longest: Duration) -> Self {
+        let words = format!("stopped after {} s, the limit of turn_timeout", longest.as_secs_f64());
+        Self { limit: Limit::Time, words }
+    }
+
+    /// The end of a turn that makes no request any more; `words` are the model's last ones.
+    pub(super) fn end(self, on_limit: OnLimit, words: String) -> Ending {
+        let answer = match on_limit {
+            OnLimit::Error => String::new(),
+            OnLimit::Message | OnLimit::FinalAnswer => words,
+        };
+        Ending {
+            stop_reason: StopReason::Limit(self.limit),
+            detail: Some(format!("{}; {GO_FURTHER}", self.words)),
+            answer,
+        }
+    }
+
+    /// The end of a turn whose last request, made without tools, brought words and no answer.
+    pub(super) fn without_answer(&self, words: String) -> Ending {
+        Ending {
+            stop_reason: StopReason::Limit(self.limit),
+            detail: Some(format!("{}, and no final answer came; {GO_FURTHER}", self.words)),
+            answer: words,
+        }
+    }
+
+    /// The end of a turn whose last request, made without tools, was answered.
+    pub(super) fn with_answer(&self, answer: String) -> Ending {
+        Ending {
+            stop_reason: StopReason::Answer,
+            detail: Some(format!("{}; this is what the agent knew by then", self.words)),
+            answer,
+        }
+    }
+}
+
+impl Limits {
+    /// Why a bound on money does not hold with this model, for people; `None` when it does, or when there is none.
+    pub fn unheld(&self, model: &ModelInfo) -> Option<String> {
+        let most = self.max_cost?;
+        // The model inside askls costs nothing.
+        if model.price.is_some() || model.wire.is_none() {
+            return None;
+        }
+        Some(format!(
+            "max_cost ({most}) cannot be held, since nothing is known of what {} costs: set its price, as \
+             price = {{ input = 1.25, output = 10 }} in dollars for a million tokens, or set max_turn_tokens",
+            one_line(&model.name, MAX_NAME_CHARS)
+        ))
+    }
+}
