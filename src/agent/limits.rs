@@ -54,7 +54,7 @@ pub enum OnLimit {
     FinalAnswer,
 }
 
-/// What becomes of a reply that calls a tool that there is not.
+/// What becomes of a reply that calls a tool that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 // The strictest first, as above.

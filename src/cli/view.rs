@@ -293,7 +293,7 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
         StopReason::Limit(Limit::ToolCalls) => "all calls of a turn are used",
         StopReason::Limit(Limit::Time) => "the turn's time is up",
         StopReason::Limit(Limit::Cost) => "the turn costs all that it may",
-        StopReason::Limit(Limit::UnknownTool) => "the model called a tool that there is not",
+        StopReason::Limit(Limit::UnknownTool) => "the model called a tool that does not exist",
         StopReason::Limit(Limit::OutputTokens) => "the reply was cut at the server's token limit",
         StopReason::Limit(Limit::Context) => "the thread no longer fits the model's window",
         StopReason::Limit(Limit::RepeatedCall) => "the model asked for the same call again and again",

@@ -204,10 +204,7 @@ impl Layers {
                 continue;
             }
             if let Some(setting) = Key::named(&member.name).filter(|_| origin.is_file()) {
-                let message = format!(
-                    "{} stands below [{}] and is taken for a part of it: write the setting above the first [table] line",
-                    setting.name, key.name
-                );
+                let message = misplaced(setting.name, key);
                 self.refuse(Some(setting.name), &member.place, message, origin);
             }
             let path = [key.spelling(&member.name)];
@@ -224,23 +221,28 @@ impl Layers {
     fn lay_model(&mut self, key: &'static Key, model: Entry, origin: &Origin, trust: Trust) {
         if !model.value.is_object() {
             let shown: String = model.name.chars().take(LONGEST_NAME).collect();
-            let message = format!("{}.{shown:?} must be a table, such as {{ temperature = 0.2 }}", key.name);
-            return self.warn(&model.place, message);
+            let setting = Key::named(&model.name).map(|setting| setting.name);
+            let message = match setting {
+                Some(setting) => misplaced(setting, key),
+                None => format!("{}.{shown:?} must be a table, such as {{ temperature = 0.2 }}", key.name),
+            };
+            return self.refuse(setting, &model.place, message, origin);
         }
         for setting in model.members {
             let named = Key::named(&setting.name);
             let Some(of_model) = named.filter(|key| key.of_models) else {
-                let message = match named {
-                    Some(named) => format!(
-                        "{} cannot be set for single models: write it above the first [table] line",
-                        named.name
+                let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+                let (message, meant) = match named {
+                    Some(named) => (
+                        format!(
+                            "{} cannot be set for single models: write it above the first [table] line",
+                            named.name
+                        ),
+                        Some(named.name),
                     ),
-                    None => {
-                        let names = KEYS.iter().filter(|key| key.of_models).map(|key| key.name);
-                        unknown(&setting.name, &names.collect::<Vec<_>>()).0
-                    }
+                    None => unknown(&setting.name, &names),
                 };
-                self.refuse(named.map(|named| named.name), &setting.place, message, origin);
+                self.refuse(meant, &setting.place, message, origin);
                 continue;
             };
             if let Err(message) = of_model.check(&setting.value) {
@@ -372,6 +374,14 @@ fn unknown(name: &str, names: &[&'static str]) -> (String, Option<&'static str>)
         Some(near) => (format!("there is no setting {shown}; did you mean {near}?"), Some(near)),
         None => (format!("there is no setting {shown}; askls status lists them all"), None),
     }
+}
+
+/// What is said of a setting that a file writes below the header of a table.
+fn misplaced(setting: &str, table: &Key) -> String {
+    let table = table.name;
+    format!(
+        "{setting} stands below [{table}] and is taken for a part of it: write the setting above the first [table] line"
+    )
 }
 
 /// What is said of settings that stand inside a table of another name, as of `[askls]` in a file.

@@ -105,13 +105,13 @@ pub struct Values {
     /// Seconds that one turn may take, with its questions to you and its waits for the server. Default: as long as it takes.
     pub turn_timeout: Option<Seconds>,
     /// Most dollars that one turn may cost; the reply that goes beyond is the last one. Where the model's price is not
-    /// known, a warning says that this bound does not hold. Default: no bound.
+    /// known, a warning says that this bound cannot be held. Default: no bound.
     pub max_cost: Option<Dollars>,
     /// What happens when a turn has reached `max_steps`, `max_turn_tokens`, `max_tool_calls`, `turn_timeout` or `max_cost`.
     /// After tokens, time and money no further request is made: there `final_answer` is as `message`.
     #[schemars(extend("default" = OnLimit::default()))]
     pub on_limit: Option<OnLimit>,
-    /// What happens when the model calls a tool that there is not.
+    /// What happens when the model calls a tool that does not exist.
     #[schemars(extend("default" = UnknownTools::default()))]
     pub unknown_tools: Option<UnknownTools>,
     /// What happens when the model makes the same call with the same arguments again and again.

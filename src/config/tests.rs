@@ -248,12 +248,12 @@ fn a_project_may_bound_a_turn_and_not_unbind_it() {
         max_cost = 0.5 ($/config/askls/config.toml)
         unknown_tools = stop ($/config/askls/config.toml)
         repeated_calls = stop ($/config/askls/config.toml)
-        ! $/project/.askls/config.toml:1:1: a project may only make max_turn_tokens stricter than your own settings; it is ignored
-        ! $/project/.askls/config.toml:2:1: a project may only make max_tool_calls stricter than your own settings; it is ignored
-        ! $/project/.askls/config.toml:3:1: a project may only make turn_timeout stricter than your own settings; it is ignored
-        ! $/project/.askls/config.toml:4:1: a project may only make max_cost stricter than your own settings; it is ignored
-        ! $/project/.askls/config.toml:5:1: a project may only make unknown_tools stricter than your own settings; it is ignored
-        ! $/project/.askls/config.toml:6:1: a project may only make repeated_calls stricter than your own settings; it is ignored
+        ! $/project/.askls/config.toml:1:1: max_turn_tokens is ignored here: a project may only make it stricter, and without this line it is 5000
+        ! $/project/.askls/config.toml:2:1: max_tool_calls is ignored here: a project may only make it stricter, and without this line it is 5
+        ! $/project/.askls/config.toml:3:1: turn_timeout is ignored here: a project may only make it stricter, and without this line it is 5
+        ! $/project/.askls/config.toml:4:1: max_cost is ignored here: a project may only make it stricter, and without this line it is 0.5
+        ! $/project/.askls/config.toml:5:1: unknown_tools is ignored here: a project may only make it stricter, and without this line it is stop
+        ! $/project/.askls/config.toml:6:1: repeated_calls is ignored here: a project may only make it stricter, and without this line it is stop
     "#]]);
 }
 
@@ -275,8 +275,8 @@ fn a_sum_of_money_that_makes_no_sense_is_no_bound() {
     check(
         "nan",
         expect![[r#"
-        ! $/config/askls/config.toml:1:1: max_cost must be a number of dollars from 0.0001 to 1000000, not {"float":"no number"}
-    "#]],
+            ! $/config/askls/config.toml:1:1: max_cost must be a number of dollars from 0.0001 to 1000000, not nan
+        "#]],
     );
 }
 
@@ -412,6 +412,28 @@ fn check_unusable(place: &Place, editor: Value, expected: Expect) {
     let reason = choice.unusable.unwrap_or_else(|| "none".to_owned());
     let reason = reason.replace(place.folder.path().to_str().unwrap(), "$").replace('\\', "/");
     expected.assert_eq(reason.split("; nothing is sent").next().unwrap());
+}
+
+#[test]
+fn a_bound_of_a_turn_that_cannot_be_used_is_never_left_out() {
+    check_unusable(
+        &Place::new().user("max_cost = 0"),
+        json!(null),
+        expect![
+            "$/config/askls/config.toml:1:1: max_cost must be a number of dollars from 0.0001 to 1000000, not 0"
+        ],
+    );
+    // A project can only bound a turn further, and cannot hold it up.
+    check_unusable(&Place::new().project("turn_timeout = 'soon'"), json!(null), expect!["none"]);
+    check_unusable(
+        &Place::new(),
+        json!({"max_turn_tokens": -1}),
+        expect![
+            "editor settings, max_turn_tokens: max_turn_tokens must be a whole number from 1 to 100000000, not -1"
+        ],
+    );
+    // Another layer that sets it says what it is.
+    check_unusable(&Place::new().user("max_cost = 0"), json!({"max_cost": 2}), expect!["none"]);
 }
 
 #[test]
@@ -836,6 +858,19 @@ fn a_setting_below_the_header_of_another_table_is_told_where_it_belongs() {
             ! editor settings, server: there is no setting server: write model beside it, not inside
         "#]],
     );
+}
+
+#[test]
+fn what_decides_where_data_goes_is_seen_in_any_table_and_spelling() {
+    for (text, message) in [
+        ("[models]\nbase_url = 'http://a/v1'", "2:1: base_url stands below [models]"),
+        ("[models.a]\nbaseUrl = 'http://a/v1'", "2:1: there is no setting baseUrl; did you mean base_url?"),
+        ("[models.a]\n[models.a.headers]\nx = 'y'", "2:11: headers cannot be set for single models"),
+        ("[headers]\nproxy = 'none'", "2:1: proxy stands below [headers]"),
+    ] {
+        let unusable = Place::new().user(text).load().settings.model_choice().unusable.unwrap_or_default();
+        assert!(unusable.contains(message), "{text}\n{unusable}");
+    }
 }
 
 #[test]

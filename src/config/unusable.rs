@@ -1,5 +1,6 @@
-//! What decides where a turn's data goes, and cannot be used as it is written. Such a setting is never left out in
-//! silence: the prompt, the files and the key would go to a server that the user did not choose.
+//! What decides where a turn's data goes or what it may cost, and cannot be used as it is written. Such a setting is
+//! never left out: the prompt, the files and the key would go to a server that the user did not choose, or a turn would
+//! spend what they wanted to keep.
 
 use serde_json::Value;
 
@@ -30,6 +31,9 @@ const DECIDING: &[&str] = &[
     "proxy",
     "ca_file",
 ];
+
+/// Bounds of a turn that nothing stands in for: without a usable value there would be none.
+const BOUNDING: &[&str] = &["max_turn_tokens", "max_tool_calls", "turn_timeout", "max_cost"];
 
 /// The spellings of the key: of these the strongest layer counts.
 const KEYS: &[&str] = &["api_key_env", "api_key_command", "ASKLS_API_KEY"];
@@ -64,29 +68,36 @@ impl Unusable {
     }
 }
 
-/// Whether a setting decides where data goes, by its name.
+/// Whether a setting decides where data goes or what a turn may cost, by its name.
 pub(super) fn decides(name: &str) -> bool {
-    name == WHOLE_FILE || DECIDING.contains(&name) || OTHER_VARIABLES.iter().any(|(_, other)| *other == name)
+    name == WHOLE_FILE
+        || DECIDING.contains(&name)
+        || BOUNDING.contains(&name)
+        || OTHER_VARIABLES.iter().any(|(_, other)| *other == name)
+}
+
+fn all_deciding() -> impl Iterator<Item = &'static str> {
+    DECIDING.iter().chain(BOUNDING).copied()
 }
 
 /// The deciding settings that a broken file speaks of outside its comments.
 pub(super) fn mentioned(text: &str) -> impl Iterator<Item = &'static str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let said: String = lines.map(|line| line.replace('-', "_").to_ascii_lowercase() + "\n").collect();
-    DECIDING.iter().copied().filter(move |name| said.contains(name) || said.contains(&name.replace('_', "")))
+    all_deciding().filter(move |name| said.contains(name) || said.contains(&name.replace('_', "")))
 }
 
 /// The deciding setting inside a table that is none, as `[askls]` in a file.
 pub(super) fn inside(value: &Value) -> Option<&'static str> {
     let table = value.as_object()?;
-    DECIDING.iter().copied().find(|name| table.contains_key(*name))
+    all_deciding().find(|name| table.contains_key(*name))
 }
 
 /// Why no server may be chosen with these settings, for people; `None` when one may.
 pub(super) fn reason(settings: &Settings) -> Option<String> {
     let unusable = settings.unusable.iter().find(|unusable| !unusable.is_overridden(settings))?;
-    Some(format!(
-        "{}; nothing is sent anywhere until this is fixed, since {} decides what goes where",
-        unusable.warning, unusable.name
-    ))
+    let name = unusable.name;
+    let what =
+        if BOUNDING.contains(&name) { "bounds what a turn may cost" } else { "decides what goes where" };
+    Some(format!("{}; nothing is sent anywhere until this is fixed, since {name} {what}", unusable.warning))
 }

@@ -216,7 +216,7 @@ pub(super) fn ending(result: &TurnResult) -> String {
             Limit::ToolCalls => "stopped: the calls of a turn are used".to_owned(),
             Limit::Time => "stopped: the time of a turn is up".to_owned(),
             Limit::Cost => "stopped: the turn costs all that it may".to_owned(),
-            Limit::UnknownTool => "stopped: the model called a tool that there is not".to_owned(),
+            Limit::UnknownTool => "stopped: the model called a tool that does not exist".to_owned(),
             Limit::OutputTokens => "stopped: the reply was cut at its longest".to_owned(),
             Limit::Context => "stopped: the thread is too long for the model".to_owned(),
             Limit::RepeatedCall => "stopped: the same call again and again".to_owned(),

@@ -44,7 +44,7 @@ pub(super) fn answer(
             "Judging code is beyond the built-in model, which only searches, reads and makes exact edits."
         }
         BeyondKind::Running => {
-            "Working out a command is beyond the built-in model: put it in back-ticks, such as run `…`."
+            "Working out a command is beyond the built-in model: give it in back-ticks, as in run `…`."
         }
     }));
     // A selection is what the question is about.

@@ -805,7 +805,7 @@ fn changes_are_made_in_many_phrasings() {
               list_files {}
               search {"pattern":"tests|test"}
               read_file {"end_line":13,"path":"tests/cache.rs","start_line":1}
-            Working out a command is beyond the built-in model: put it in back-ticks, such as run `…`. The best match is `tests/cache.rs:1`: `#[test]`.
+            Working out a command is beyond the built-in model: give it in back-ticks, as in run `…`. The best match is `tests/cache.rs:1`: `#[test]`.
 
         "#]],
     );

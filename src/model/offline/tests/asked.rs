@@ -421,7 +421,7 @@ fn what_is_beyond_this_model_is_said_and_its_words_are_not_looked_for() {
             Looked for `parse_price`: 3 lines in 2 files, ranked by how many of the terms stand together and how rare they are.
 
             > run the tests
-            Working out a command is beyond the built-in model: put it in back-ticks, such as run `…`. Nothing was found for `tests`.
+            Working out a command is beyond the built-in model: give it in back-ticks, as in run `…`. Nothing was found for `tests`.
 
             All files were searched, in any case and for other forms of the words too.
 
