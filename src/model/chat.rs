@@ -2,6 +2,7 @@
 
 mod calls;
 mod decoder;
+mod reasoning;
 mod request;
 
 use std::sync::Arc;
@@ -24,8 +25,14 @@ pub enum Chat {}
 impl Format for Chat {
     const WIRE: Wire = Wire::Chat;
     const PATH: &'static str = "chat/completions";
-    const WISHES: &'static [Wish] =
-        &[Wish::TokenCount, Wish::CacheKey, Wish::UsualTokenBound, Wish::StrictTools];
+    const WISHES: &'static [Wish] = &[
+        Wish::TokenCount,
+        Wish::CacheKey,
+        Wish::UsualTokenBound,
+        Wish::StrictTools,
+        Wish::EchoedReasoning,
+        Wish::ReadingProgress,
+    ];
 
     fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError> {
         request::body(endpoint, request, wishes)

@@ -63,6 +63,10 @@ pub enum Wish {
     LongReply,
     /// That the model thinks as far as the effort that was set lets it (Messages).
     Thinking,
+    /// The reasoning that led to calls, under the name that it came by (Chat).
+    EchoedReasoning,
+    /// Signs of life while the server reads a long thread (llama.cpp, by Chat and Responses).
+    ReadingProgress,
 }
 
 /// The words in which servers say that they do not know a member of a request.
@@ -111,6 +115,16 @@ impl Wish {
             }
             Self::LongReply => &["max_tokens"],
             Self::Thinking => &["thinking"],
+            Self::EchoedReasoning => &[
+                "reasoning_content",
+                "reasoning_details",
+                ".reasoning'",
+                ".reasoning:",
+                "'reasoning'",
+                "\"reasoning\"",
+                "`reasoning`",
+            ],
+            Self::ReadingProgress => &["return_progress"],
         }
     }
 
@@ -118,8 +132,10 @@ impl Wish {
     fn is_refused_by(self, refusal: &str) -> bool {
         let is_named = self.names().iter().any(|name| refusal.contains(name));
         match self {
-            // A bound may also be refused for its size.
-            Self::UsualTokenBound => is_named && UNKNOWN_MEMBER.iter().any(|words| refusal.contains(words)),
+            // A bound may also be refused for its size, and reasoning for being left out.
+            Self::UsualTokenBound | Self::EchoedReasoning => {
+                is_named && UNKNOWN_MEMBER.iter().any(|words| refusal.contains(words))
+            }
             _ => is_named,
         }
     }
@@ -181,6 +197,9 @@ impl<F: Format> WireClient<F> {
         }
         if options.reasoning_effort.is_none() {
             wishes = wishes.without(Wish::Thinking);
+        }
+        if !options.echo_reasoning {
+            wishes = wishes.without(Wish::EchoedReasoning);
         }
         let wishes = AtomicU16::new(wishes.0);
         Self { endpoint: Arc::new(endpoint), info, wishes, format: PhantomData }

@@ -3,6 +3,7 @@
 //! arguments that are names of what exists. The answer is asked for last, without a schema and without tools.
 
 mod actions;
+mod answer;
 mod draft;
 mod names;
 mod prompt;
@@ -18,11 +19,13 @@ use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use serde_json::{Map, Value};
 
 use super::{
-    Finish, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Options, Request, ToolChoice,
-    call_ids::CallIds, chat::ChatClient, http::Endpoint, options,
+    Finish, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, ToolChoice,
+    call_ids::CallIds, chat::ChatClient, http::Endpoint, messages::MessagesClient, options,
+    responses::ResponsesClient,
 };
-use crate::protocol::{AgentMessage, Item, MessageState, ToolCall, Usage, UserMessage};
+use crate::protocol::{Item, ToolCall, Usage, UserMessage, Wire};
 use actions::{Actions, Reply};
+use answer::{Steps, Task};
 use prompt::Story;
 use scene::Scene;
 use watched::Watched;
@@ -41,33 +44,43 @@ const NOTHING_CHANGED: &str = "\n\nNothing was changed.";
 
 /// A model whose every step is guided.
 pub(super) struct Guided {
-    /// Speaks Chat Completions: the only wire on which local servers bind a reply to a schema.
     inner: Arc<dyn ModelClient>,
     info: ModelInfo,
 }
 
 /// What the settings say of guiding, applied to a client.
 pub(super) fn wrap(client: Arc<dyn ModelClient>, endpoint: &Endpoint) -> Arc<dyn ModelClient> {
+    let guided = || Guided::new(client.info().clone(), steps(endpoint, client.info().wire));
     match endpoint.options.guided {
         options::Guided::Off => client,
-        options::Guided::On => Arc::new(Guided::new(client.info().clone(), chat(endpoint))),
-        options::Guided::Auto => {
-            let guided = Guided::new(client.info().clone(), chat(endpoint));
-            Arc::new(Watched::new(client, guided, endpoint.seen()))
-        }
+        options::Guided::On => Arc::new(guided()),
+        options::Guided::Auto => Arc::new(Watched::new(Arc::clone(&client), guided(), endpoint.seen())),
     }
 }
 
-/// The client of the guided steps.
-fn chat(endpoint: &Endpoint) -> Arc<dyn ModelClient> {
+/// The client of the guided steps. On this machine they go over Chat Completions, the only wire on which local servers
+/// bind a reply to a schema; elsewhere over the wire that is set, since no other is known to be there.
+fn steps(endpoint: &Endpoint, wire: Option<Wire>) -> Arc<dyn ModelClient> {
     let mut endpoint = endpoint.clone();
-    endpoint.options = Options {
-        // The likeliest step is the best one of a small model. Those of OpenAI are not small, and refuse the number.
-        temperature: endpoint.options.temperature.or((!endpoint.is_openai()).then_some(0.0)),
-        text_calls: false,
-        ..endpoint.options
-    };
-    Arc::new(ChatClient::new(endpoint))
+    endpoint.options.text_calls = false;
+    match wire {
+        Some(Wire::Messages) if !endpoint.may_be_llama_cpp() => Arc::new(MessagesClient::new(endpoint)),
+        Some(Wire::Responses) if !endpoint.may_be_llama_cpp() => Arc::new(ResponsesClient::new(endpoint)),
+        wire => {
+            if endpoint.options.guided == options::Guided::On
+                && let Some(wire @ (Wire::Messages | Wire::Responses)) = wire
+            {
+                tracing::warn!(%wire, "guided is on: its steps go over the wire chat, not over the one that is set");
+            }
+            if wire == Some(Wire::Messages) {
+                endpoint.speak_chat();
+            }
+            // The likeliest step is the best one of a small model. Those of OpenAI are not small, and refuse the number.
+            let likeliest = (!endpoint.is_openai()).then_some(0.0);
+            endpoint.options.temperature = endpoint.options.temperature.or(likeliest);
+            Arc::new(ChatClient::new(endpoint))
+        }
+    }
 }
 
 impl Guided {
@@ -81,18 +94,20 @@ impl Guided {
         let story = Story::of(&scene);
         let most = if scene.wants_change { MOST_CALLS_OF_CHANGE } else { MOST_CALLS };
         let mut usage = None;
+        let mut offered = None;
         if request.answer_schema.is_none()
             && scene.steps.len() < most
             && story.has_room
             && let Some(actions) = Actions::of(&request, &scene)
         {
+            offered = Some(actions.clone());
             match self.choose(&request, &scene, &story, actions, &mut usage).await? {
                 Choice::Call { tool, arguments } => return Ok(call(request.items, &tool, arguments, usage)),
                 Choice::Ended(finish) => return Ok(ending(finish, usage)),
                 Choice::Answer => {}
             }
         }
-        self.answer(&request, &scene, &story, usage).await
+        self.answer(&request, &scene, &story, offered, usage).await
     }
 
     /// Asks for the next action.
@@ -107,6 +122,11 @@ impl Guided {
         if actions.may_answer && !scene.wants_change {
             let (text, finish, used) = self.text(request, &story.draft(scene), None).await?;
             add(usage, used);
+            if let Some(Reply::Call { tool, arguments }) = actions.read(&text)
+                && !scene.is_done(&tool, &arguments)
+            {
+                return Ok(Choice::Call { tool, arguments });
+            }
             match finish {
                 Finish::Stop | Finish::Length if draft::is_found(&text, scene) => return Ok(Choice::Answer),
                 Finish::Stop | Finish::Length => actions.may_answer = false,
@@ -145,7 +165,7 @@ impl Guided {
         schema: Option<&Value>,
     ) -> Result<(String, Finish, Option<Usage>), ModelError> {
         let items = [said(prompt)];
-        let mut events = self.inner.stream(inner(request, &items, schema)).await?;
+        let mut events = self.inner.stream(inner(request.cache_key, &items, schema)).await?;
         let mut shown = String::new();
         while let Some(event) = events.next().await {
             match event? {
@@ -161,19 +181,32 @@ impl Guided {
         Ok((shown, Finish::Stop, None))
     }
 
-    /// Asks for the answer and passes it on as it comes.
+    /// Asks for the answer, which may turn out to be one of these actions.
     async fn answer(
         &self,
         request: &Request<'_>,
         scene: &Scene<'_>,
         story: &Story,
+        actions: Option<Actions>,
         before: Option<Usage>,
     ) -> Result<ModelStream, ModelError> {
-        let items = [said(&story.answer(scene))];
-        let events = self.inner.stream(inner(request, &items, request.answer_schema)).await?;
         let is_told = scene.wants_change && !scene.has_changed() && request.answer_schema.is_none();
-        let addition = if is_told { NOTHING_CHANGED } else { "" };
-        Ok(events.flat_map(move |event| stream::iter(passed_on(event, before, addition))).boxed())
+        let steps = Steps {
+            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+            actions,
+            done: scene.steps.iter().map(|step| (step.tool.to_owned(), step.arguments.clone())).collect(),
+            ids: CallIds::of(request.items),
+        };
+        answer::ask(Task {
+            client: Arc::clone(&self.inner),
+            prompt: story.answer(scene),
+            cache_key: request.cache_key.to_owned(),
+            schema: request.answer_schema.cloned(),
+            steps,
+            before,
+            addition: if is_told { NOTHING_CHANGED } else { "" },
+        })
+        .await
     }
 }
 
@@ -188,42 +221,14 @@ enum Choice {
     Ended(Finish),
 }
 
-/// What becomes of an event of the answer.
-fn passed_on(
-    event: Result<ModelEvent, ModelError>,
-    before: Option<Usage>,
-    addition: &str,
-) -> Vec<Result<ModelEvent, ModelError>> {
-    match event {
-        Ok(ModelEvent::Item(Item::Agent(AgentMessage { text, state: MessageState::Whole, .. })))
-            if !addition.is_empty() =>
-        {
-            let text = format!("{text}{addition}");
-            let message = AgentMessage { text, state: MessageState::Whole, raw: None };
-            vec![Ok(ModelEvent::TextDelta(addition.to_owned())), Ok(ModelEvent::Item(Item::Agent(message)))]
-        }
-        // It belongs to a prompt that the thread does not hold.
-        Ok(ModelEvent::Item(Item::Agent(message))) => {
-            vec![Ok(ModelEvent::Item(Item::Agent(AgentMessage { raw: None, ..message })))]
-        }
-        Ok(ModelEvent::Item(_)) => Vec::new(),
-        Ok(ModelEvent::Done { finish, usage }) => {
-            let mut sum = before;
-            add(&mut sum, usage);
-            vec![Ok(ModelEvent::Done { finish, usage: sum })]
-        }
-        other => vec![other],
-    }
-}
-
-fn inner<'a>(request: &Request<'a>, items: &'a [Item], answer_schema: Option<&'a Value>) -> Request<'a> {
+fn inner<'a>(cache_key: &'a str, items: &'a [Item], answer_schema: Option<&'a Value>) -> Request<'a> {
     Request {
         instructions: prompt::INSTRUCTIONS,
         items,
         tools: &[],
         tool_choice: ToolChoice::Auto,
         answer_schema,
-        cache_key: request.cache_key,
+        cache_key,
     }
 }
 

@@ -137,6 +137,19 @@ impl Endpoint {
         self.base_url.host_str() == Some("api.openai.com")
     }
 
+    /// Whether this is llama.cpp, as far as is known before it has answered: on this machine any server may be it.
+    pub(super) fn may_be_llama_cpp(&self) -> bool {
+        self.base_url.host_str().is_some_and(address::is_this_machine) || self.seen.is_llama_cpp()
+    }
+
+    /// Makes a base URL of the Messages wire, which may leave the version out, one of the Chat wire.
+    pub(super) fn speak_chat(&mut self) {
+        if !address::is_versioned(&self.base_url) {
+            let path = format!("{}/v1", self.base_url.path().trim_end_matches('/'));
+            self.base_url.set_path(&path);
+        }
+    }
+
     pub(super) fn seen(&self) -> Arc<Seen> {
         Arc::clone(&self.seen)
     }

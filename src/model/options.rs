@@ -17,8 +17,8 @@ pub struct Options {
     pub strict_tools: bool,
     /// Whether the server keeps the replies, so that a request need not repeat them (Responses only).
     pub store: bool,
-    /// Whether reasoning that came as `reasoning_content` goes back together with the calls that it led to (Chat only).
-    /// Servers that send it this way want it back; the few that refuse it need `false`.
+    /// Whether reasoning goes back together with the calls that it led to, under the name that it came by (Chat only). A
+    /// server that refuses it is asked again without; `false` is for one that refuses it in other words than are known.
     pub echo_reasoning: bool,
     /// Whether text between `<think>` and `</think>` at the beginning of a reply is reasoning (Chat only).
     pub think_tags: bool,

@@ -27,8 +27,13 @@ pub enum Responses {}
 impl Format for Responses {
     const WIRE: Wire = Wire::Responses;
     const PATH: &'static str = "responses";
-    const WISHES: &'static [Wish] =
-        &[Wish::SealedReasoning, Wish::CacheKey, Wish::StrictTools, Wish::StoredReplies];
+    const WISHES: &'static [Wish] = &[
+        Wish::SealedReasoning,
+        Wish::CacheKey,
+        Wish::StrictTools,
+        Wish::StoredReplies,
+        Wish::ReadingProgress,
+    ];
 
     fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) -> Result<String, ModelError> {
         request::body(endpoint, request, wishes)

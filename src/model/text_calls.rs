@@ -1,8 +1,10 @@
 //! Calls that a model wrote as text, since its server did not see that they are calls: small local models do. A whole,
 //! valid call of an offered tool at the end of a message becomes a call; anything less stays text.
 
+mod parameters;
 mod scanner;
 mod shapes;
+mod values;
 
 use super::{
     ModelError, ModelEvent, Request, ToolChoice,

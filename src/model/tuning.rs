@@ -34,7 +34,7 @@ pub struct Tuning {
     pub context_tokens: Option<Tokens>,
     /// The model's whole window in tokens, if neither the server nor askls knows it.
     pub window: Option<Tokens>,
-    /// Whether reasoning that came as `reasoning_content` goes back with the calls that it led to (wire `chat`).
+    /// Whether reasoning goes back with the calls that it led to, under the name that it came by (wire `chat`).
     #[schemars(extend("default" = true))]
     pub echo_reasoning: Option<bool>,
     /// Whether text between `<think>` and `</think>` at the beginning of a reply is treated as reasoning (wire `chat`).

@@ -15,6 +15,7 @@ mod judge;
 mod llama;
 mod matrix;
 mod shapes;
+mod wishes;
 
 use std::{fmt::Write, time::Duration};
 
@@ -607,16 +608,16 @@ async fn the_request_is_what_the_wire_wants() {
         (
             Wire::Responses,
             expect![[r#"
-        /v1/responses ["Bearer sk-secret-0123456789"] Some("text/event-stream")
-        {"model":"fake-model","stream":true,"store":false,"include":["reasoning.encrypted_content"],"prompt_cache_key":"thread-1","max_output_tokens":100,"instructions":"be brief","tools":[{"type":"function","name":"read_file","description":"reads a file","parameters":{"properties":{"path":{"type":"string"}},"type":"object"},"strict":false}],"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"2+2?\n\nThe open file is a.txt."}]}]}
-    "#]],
+                /v1/responses ["Bearer sk-secret-0123456789"] Some("text/event-stream")
+                {"model":"fake-model","stream":true,"store":false,"include":["reasoning.encrypted_content"],"return_progress":true,"prompt_cache_key":"thread-1","max_output_tokens":100,"instructions":"be brief","tools":[{"type":"function","name":"read_file","description":"reads a file","parameters":{"properties":{"path":{"type":"string"}},"type":"object"},"strict":false}],"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"2+2?\n\nThe open file is a.txt."}]}]}
+            "#]],
         ),
         (
             Wire::Chat,
             expect![[r#"
-        /v1/chat/completions ["Bearer sk-secret-0123456789"] Some("text/event-stream")
-        {"model":"fake-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":100,"tools":[{"type":"function","function":{"name":"read_file","description":"reads a file","parameters":{"properties":{"path":{"type":"string"}},"type":"object"}}}],"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"2+2?\n\nThe open file is a.txt."}]}
-    "#]],
+                /v1/chat/completions ["Bearer sk-secret-0123456789"] Some("text/event-stream")
+                {"model":"fake-model","stream":true,"stream_options":{"include_usage":true},"return_progress":true,"max_tokens":100,"tools":[{"type":"function","function":{"name":"read_file","description":"reads a file","parameters":{"properties":{"path":{"type":"string"}},"type":"object"}}}],"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"2+2?\n\nThe open file is a.txt."}]}
+            "#]],
         ),
         (
             Wire::Messages,
@@ -673,39 +674,6 @@ async fn tools_can_be_shown_and_forbidden() {
             (Some("none"), vec!["read_file".to_owned()])
         );
     }
-}
-
-#[tokio::test]
-async fn what_a_server_does_not_know_is_asked_for_once() {
-    for (wire, refused, member) in [
-        (Wire::Chat, "Unrecognized request argument supplied: stream_options", "stream_options"),
-        (Wire::Responses, "Encrypted content is not supported with this model.", "include"),
-        (Wire::Messages, "cache_control: Extra inputs are not permitted", "cache_control"),
-    ] {
-        let refuse = status(400, &json!({"error": {"message": refused}}).to_string());
-        let model = FakeModel::start(wire, [refuse, text("4"), text("5")]);
-        let client = client(wire, endpoint(&model.base_url()));
-        for expected in ["shown: 4\nagent: 4\n", "shown: 5\nagent: 5\n"] {
-            assert_eq!(step(&*client, &[user("2+2?")]).await.lines, expected);
-        }
-        let asked: Vec<_> =
-            model.requests().iter().map(|request| request.json.get(member).is_some()).collect();
-        assert_eq!(asked, [true, false, false], "{wire}");
-    }
-}
-
-#[tokio::test]
-async fn a_model_that_cannot_write_so_much_is_asked_for_less() {
-    let refused =
-        "max_tokens: 32000 > 4096, which is the maximum allowed number of output tokens for claude-3";
-    let refuse = status(400, &json!({"type": "error", "error": {"message": refused}}).to_string());
-    let model = FakeModel::start(Wire::Messages, [refuse, text("4"), text("5")]);
-    let client = client(Wire::Messages, endpoint(&model.base_url()));
-    for expected in ["shown: 4\nagent: 4\n", "shown: 5\nagent: 5\n"] {
-        assert_eq!(step(&*client, &[user("2+2?")]).await.lines, expected);
-    }
-    let asked: Vec<_> = model.requests().iter().map(|request| request.json["max_tokens"].as_u64()).collect();
-    assert_eq!(asked, [Some(32_000), Some(4096), Some(4096)]);
 }
 
 #[tokio::test]

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::calls::Calls;
+use super::{calls::Calls, reasoning::Thoughts};
 use crate::{
     model::{
         Finish, ModelError, ModelEvent,
@@ -17,11 +17,8 @@ use crate::{
         think_tags::{self, Piece, ThinkTags},
         unreadable::Unreadable,
     },
-    protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, Usage, Wire},
+    protocol::{AgentMessage, Item, MessageState, Reasoning, Usage},
 };
-
-/// Under which names servers send reasoning, the one that they take back first.
-const REASONING_MEMBERS: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// What servers call an end at the bound on tokens (OpenAI, Mistral, Gemini and others).
 const CUT: [&str; 4] = ["length", "max_tokens", "max_output_tokens", "model_length"];
@@ -46,8 +43,8 @@ pub(super) struct ChatDecoder {
     text: String,
     refused: bool,
     reasoning: String,
-    /// The name under which the reasoning came.
-    reasoning_member: &'static str,
+    /// What goes back of it.
+    thoughts: Thoughts,
     /// `None` where tags in the text are text.
     tags: Option<ThinkTags>,
     calls: Calls,
@@ -77,7 +74,7 @@ impl ChatDecoder {
             text: String::new(),
             refused: false,
             reasoning: String::new(),
-            reasoning_member: "",
+            thoughts: Thoughts::default(),
             tags,
             calls: Calls::default(),
             finish_reason: None,
@@ -131,6 +128,9 @@ impl ChatDecoder {
         if self.calls.are_too_many() {
             return Err(sse::malformed(&self.endpoint, "more calls than any reply has"));
         }
+        if self.thoughts.are_too_many() {
+            return Err(sse::malformed(&self.endpoint, "more parts of reasoning than any reply has"));
+        }
         Ok(())
     }
 
@@ -149,18 +149,16 @@ impl ChatDecoder {
     /// Whether words have come, those that are held back included.
     fn has_words(&self) -> bool {
         let is_held = self.tags.as_ref().is_some_and(|tags| !tags.is_untouched());
-        is_held || !self.text.is_empty() || !self.reasoning.is_empty()
+        is_held || !self.text.is_empty() || self.has_thoughts()
+    }
+
+    fn has_thoughts(&self) -> bool {
+        !self.reasoning.is_empty() || !self.thoughts.is_empty()
     }
 
     fn delta(&mut self, delta: &Value, out: &mut Vec<ModelEvent>) {
-        // Servers that send reasoning under both names send the same.
-        let reasoning = REASONING_MEMBERS
-            .iter()
-            .find_map(|name| Some((*name, delta.get(name)?.as_str().filter(|text| !text.is_empty())?)));
-        if let Some((name, text)) = reasoning {
-            self.reasoning_member = name;
-            self.think(text, out);
-        }
+        let thought = self.thoughts.take(delta);
+        self.think(&thought, out);
         match delta.get("content") {
             Some(Value::String(text)) => self.content(text, out),
             Some(Value::Array(parts)) => {
@@ -258,16 +256,13 @@ impl ChatDecoder {
         if !self.calls.is_empty() {
             // A call may be whole by chance without the lost piece, and mean something else.
             self.unreadable.refuse_lost(&self.endpoint)?;
-        } else if self.text.is_empty() && self.reasoning.is_empty() {
+        } else if self.text.is_empty() && !self.has_thoughts() {
             self.unreadable.refuse_all(&self.endpoint)?;
         }
         let cut = !matches!(finish, Finish::Stop | Finish::Refusal);
-        if !self.reasoning.is_empty() {
-            let member = Map::from_iter([(self.reasoning_member.to_owned(), self.reasoning.as_str().into())]);
-            // Without a name it came as a part of the content, and cannot go back.
-            let raw = (!self.reasoning_member.is_empty())
-                .then(|| Raw { wire: Wire::Chat, json: Value::Object(member).to_string().into() });
+        if self.has_thoughts() {
             let text = std::mem::take(&mut self.reasoning);
+            let raw = std::mem::take(&mut self.thoughts).into_raw(&text);
             out.push(ModelEvent::Item(Item::Reasoning(Reasoning { text, raw })));
         }
         if !self.text.is_empty() {

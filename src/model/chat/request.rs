@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::reasoning;
+
 use crate::{
     model::{
         ErrorKind, ModelError, Request, ToolChoice, ToolSpec, arguments,
@@ -16,7 +18,7 @@ use crate::{
         options::{Effort, NullContent},
         strict_schema,
     },
-    protocol::{Item, Raw, Reasoning, ToolCall, ToolOutput, UserMessage, Wire},
+    protocol::{Item, ToolCall, ToolOutput, UserMessage, Wire},
 };
 
 #[derive(Serialize)]
@@ -25,6 +27,10 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    /// llama.cpp only: it tells how far it has read a long thread. It notices only while it writes that nobody reads any
+    /// more, and would read on to the end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    return_progress: bool,
     /// OpenAI only: others refuse members that they do not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
@@ -109,8 +115,9 @@ enum Message<'a> {
 struct Assistant<'a> {
     /// Always there, `null` beside calls without words: servers miss it otherwise.
     content: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning_content: Option<String>,
+    /// Reasoning that led to the calls, as the server sent it.
+    #[serde(flatten)]
+    reasoning: Map<String, Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Value>,
 }
@@ -128,6 +135,7 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
         model: &endpoint.model,
         stream: true,
         stream_options: wishes.holds(Wish::TokenCount).then_some(StreamOptions { include_usage: true }),
+        return_progress: wishes.holds(Wish::ReadingProgress) && endpoint.may_be_llama_cpp(),
         prompt_cache_key: (openai && wishes.holds(Wish::CacheKey)).then_some(request.cache_key),
         max_completion_tokens: options.max_output_tokens.filter(|_| has_new_bound),
         max_tokens: options.max_output_tokens.filter(|_| !has_new_bound),
@@ -137,14 +145,20 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
         tool_choice: Choice::of(request.tool_choice).filter(|_| !tools.is_empty()),
         parallel_tool_calls: options.parallel_tool_calls.filter(|_| !tools.is_empty()),
         tools,
-        messages: messages(endpoint, request, &ids),
+        messages: messages(endpoint, request, wishes, &ids),
     };
     serde_json::to_string(&body).map_err(|error| {
         ModelError::new(ErrorKind::Settings, format!("the request cannot be written: {error}"))
     })
 }
 
-fn messages<'a>(endpoint: &Endpoint, request: Request<'a>, ids: &'a SentIds) -> Vec<Message<'a>> {
+fn messages<'a>(
+    endpoint: &Endpoint,
+    request: Request<'a>,
+    wishes: Wishes,
+    ids: &'a SentIds,
+) -> Vec<Message<'a>> {
+    let is_echoed = endpoint.options.echo_reasoning && wishes.holds(Wish::EchoedReasoning);
     let mut messages = Vec::with_capacity(request.items.len() + 1);
     if !request.instructions.is_empty() {
         messages.push(Message::System { content: request.instructions });
@@ -154,7 +168,9 @@ fn messages<'a>(endpoint: &Endpoint, request: Request<'a>, ids: &'a SentIds) -> 
     for item in request.items {
         match item {
             Item::Agent(message) => step.say(&message.text),
-            Item::Reasoning(reasoning) if endpoint.options.echo_reasoning => step.think(reasoning),
+            Item::Reasoning(reasoning) if is_echoed => {
+                reasoning::join(&mut step.reasoning, reasoning::echoed(reasoning));
+            }
             Item::Reasoning(_) | Item::Opaque(_) => {}
             Item::Call(call) => step.tool_calls.push(call_json(call, ids.get(&call.id))),
             Item::User(message) => {
@@ -210,23 +226,12 @@ impl<'a> Assistant<'a> {
         });
     }
 
-    /// Keeps reasoning that this wire sent under the one name under which it is taken back.
-    fn think(&mut self, reasoning: &Reasoning) {
-        let member = |raw: &Raw| -> Option<String> {
-            let json: Value = serde_json::from_str(&raw.json).ok().filter(|_| raw.wire == Wire::Chat)?;
-            Some(json.get("reasoning_content")?.as_str()?.to_owned())
-        };
-        if let Some(text) = reasoning.raw.as_ref().and_then(member) {
-            self.reasoning_content.get_or_insert_default().push_str(&text);
-        }
-    }
-
     /// Adds the message, if there is one: servers refuse messages that say and call nothing.
     fn finish(&mut self, messages: &mut Vec<Message<'a>>) {
         let mut step = std::mem::take(self);
         if step.tool_calls.is_empty() {
             // Reasoning goes back with the calls that it led to, and with nothing else.
-            step.reasoning_content = None;
+            step.reasoning.clear();
         }
         if step.content.is_some() || !step.tool_calls.is_empty() {
             messages.push(Message::Assistant(step));

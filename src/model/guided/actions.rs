@@ -29,10 +29,10 @@ const LONGEST_WORD: usize = 120;
 const LONGEST_TEXT: usize = 1_200;
 
 /// The name under which the answer is offered beside the tools.
-const ANSWER: &str = "answer";
+pub(super) const ANSWER: &str = "answer";
 
 /// The member of a reply that says what to do.
-const ACTION: &str = "action";
+pub(super) const ACTION: &str = "action";
 
 /// One way to call a tool.
 #[derive(Clone, Debug, PartialEq)]

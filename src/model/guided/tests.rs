@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{ErrorKind, ToolSpec};
-use crate::protocol::ToolOutput;
+use crate::protocol::{AgentMessage, MessageState, ToolOutput};
 
 type Script = Result<Vec<Result<ModelEvent, ModelError>>, ModelError>;
 
@@ -561,4 +561,95 @@ async fn giving_a_step_up_ends_the_request_inside() {
     assert!(!ended.load(std::sync::atomic::Ordering::Relaxed));
     drop(step);
     assert!(ended.load(std::sync::atomic::Ordering::Relaxed));
+}
+
+#[tokio::test]
+async fn a_step_in_the_place_of_the_answer_is_taken() {
+    let door = r#"{"action": "read_file", "path": "src/door.c"}"#;
+    check(
+        &read("how wide is the door?"),
+        vec![says("31"), says(&format!("```json\n{door}\n```"))],
+        expect![[r#"
+            asked for any text
+            asked for any text
+            call: read_file {"path":"src/door.c"}
+            => Stop, 24 tokens
+        "#]],
+    )
+    .await;
+    check(
+        &read("how wide is the door?"),
+        vec![says(door)],
+        expect![[r#"
+        asked for any text
+        call: read_file {"path":"src/door.c"}
+        => Stop, 12 tokens
+    "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn json_about_a_step_that_cannot_be_taken_is_asked_for_in_words_and_then_told() {
+    for json in [
+        r#"{"action": "answer"}"#,
+        r#"{"action": "read_file", "path": "src/limits.h"}"#,
+        r#"{"action": "read_file", "path": "/etc/passwd"}"#,
+        r#"{"name": "run_command", "arguments": {"command": "ls"}}"#,
+    ] {
+        let items = read("how wide is the door?");
+        let told = step(&items, ToolChoice::Auto, vec![says("31"), says(json), says("31 wide.")]).await;
+        assert!(told.ends_with("agent: 31 wide.\n=> Stop, 36 tokens\n"), "{json}: {told}");
+        assert!(!told.contains("shown: {"), "{json}: {told}");
+        let told = step(&items, ToolChoice::Auto, vec![says("31"), says(json), says(json)]).await;
+        assert!(
+            told.contains("=> error: the model writes JSON about a step where words were asked for"),
+            "{json}: {told}"
+        );
+        assert!(!told.contains("shown: {"), "{json}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn json_that_is_about_no_step_is_an_answer() {
+    for json in [r#"{"width": 31}"#, r#"{"name": "door", "width": 31}"#, "```\nWIDTH 31\n```", "{31"] {
+        let told = step(&read("how wide is the door?"), ToolChoice::Auto, vec![says("31"), says(json)]).await;
+        assert!(told.contains(&format!("agent: {json}\n")), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_asked_for_as_json_is_passed_on() {
+    let (items, tools) = (read("how wide is the door?"), tools());
+    let json = r#"{"action": "answer"}"#;
+    let inner = Scripted::new("small", vec![says(json)]);
+    let guided = Guided::new(inner.info.clone(), inner);
+    let schema = json!({"type": "object"});
+    let request = Request {
+        instructions: "",
+        items: &items,
+        tools: &tools,
+        tool_choice: ToolChoice::Auto,
+        answer_schema: Some(&schema),
+        cache_key: "",
+    };
+    let first = guided.stream(request).await.unwrap().next().await;
+    assert_eq!(first, Some(Ok(ModelEvent::TextDelta(json.to_owned()))));
+}
+
+#[test]
+fn steps_go_over_the_wire_that_binds_replies_there() {
+    let spoken = |base_url: &str, wire| {
+        let endpoint = Endpoint::new(base_url, "m").unwrap();
+        let info = steps(&endpoint, Some(wire)).info().clone();
+        (info.wire.unwrap(), info.server.unwrap())
+    };
+    let (local, chat) = ("http://127.0.0.1:8080", |server: &str| (Wire::Chat, server.to_owned()));
+    assert_eq!(spoken(local, Wire::Messages), chat("http://127.0.0.1:8080/v1"));
+    assert_eq!(spoken("http://localhost/v1", Wire::Messages), chat("http://localhost/v1"));
+    assert_eq!(spoken(local, Wire::Responses), chat(local));
+    assert_eq!(spoken("https://host.test/v1", Wire::Chat), chat("https://host.test/v1"));
+    for wire in [Wire::Messages, Wire::Responses] {
+        assert_eq!(spoken("https://host.test", wire), (wire, "https://host.test".to_owned()));
+    }
 }

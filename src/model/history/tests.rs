@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::{MessageState, Raw, Wire};
+use crate::protocol::{MessageState, Raw, Reasoning, Wire};
 
 /// One item a word: `user:Hi`, `agent:Hi`, `thought:r1`, `opaque:o1`, `call:ID:ARGUMENTS`, `output:ID:TEXT`.
 fn history(words: &str) -> Vec<Item> {

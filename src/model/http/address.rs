@@ -54,6 +54,11 @@ pub(super) fn is_versioned(url: &Url) -> bool {
     version.starts_with(|c: char| c.is_ascii_digit()) && version.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
+/// Whether a host, as URLs have it, is this machine.
+pub fn is_this_machine(host: &str) -> bool {
+    matches!(host, "localhost" | "[::1]") || host.starts_with("127.") || host.ends_with(".localhost")
+}
+
 /// Scheme, host, port and path, without credentials or query: fit to be shown.
 pub(super) fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
@@ -79,6 +84,22 @@ mod tests {
             ("http://host/v", false),
         ] {
             assert_eq!(is_versioned(&Url::parse(url).expect("a URL")), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn this_machine_has_several_names() {
+        for (host, expected) in [
+            ("localhost", true),
+            ("models.localhost", true),
+            ("127.0.0.1", true),
+            ("127.1.2.3", true),
+            ("[::1]", true),
+            ("notlocalhost", false),
+            ("localhost.example", false),
+            ("10.0.0.1", false),
+        ] {
+            assert_eq!(is_this_machine(host), expected, "{host}");
         }
     }
 

@@ -131,8 +131,12 @@ fn chunks(response: Response) -> impl Stream<Item = Result<Bytes, String>> + Sen
 
 /// Reads the body of a refusal, as far as it comes: what arrived says more than why the rest did not.
 pub(super) async fn refusal(response: Response, idle: Duration) -> Vec<u8> {
-    let in_time = chunks(response).take_until(sleep(LONGEST_REFUSAL));
-    let (Ok(body) | Err((body, _))) = collect(in_time, MAX_REFUSAL_BYTES, idle).await;
+    in_time(chunks(response), idle).await
+}
+
+async fn in_time(chunks: impl Stream<Item = Result<Bytes, String>>, idle: Duration) -> Vec<u8> {
+    let chunks = chunks.take_until(sleep(LONGEST_REFUSAL));
+    let (Ok(body) | Err((body, _))) = collect(chunks, MAX_REFUSAL_BYTES, idle).await;
     body
 }
 
@@ -165,5 +169,32 @@ async fn collect(
             Ok(Some(Err(error))) => return Err((body, sse::Fault::Broken(error))),
             Err(_) => return Err((body, sse::Fault::Silent)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDLE: Duration = Duration::from_secs(120);
+
+    /// A word every three seconds, for ever.
+    fn trickle() -> impl Stream<Item = Result<Bytes, String>> {
+        stream::repeat(()).then(|()| async {
+            sleep(Duration::from_secs(3)).await;
+            Ok(Bytes::from_static(b"no "))
+        })
+    }
+
+    // SPEC S11
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_that_trickles_for_ever_is_read_for_a_while() {
+        assert_eq!(in_time(trickle(), IDLE).await, b"no no no ");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_that_falls_silent_is_what_came_of_it() {
+        let silent = trickle().take(1).chain(stream::pending());
+        assert_eq!(in_time(silent, Duration::from_secs(4)).await, b"no ");
     }
 }

@@ -1,6 +1,8 @@
 //! Events of the Responses wire as a reply. An item counts when the server says that it is done; what comes before is
 //! for the eye, and for servers that never say so.
 
+mod ending;
+
 use std::sync::Arc;
 
 use serde_json::{Value, value::RawValue};
@@ -8,11 +10,11 @@ use serde_json::{Value, value::RawValue};
 use super::{
     event::{Event, OutputItem, Response, text},
     slots::{Slot, Slots},
-    stored::{self, Measure},
+    stored::Measure,
 };
 use crate::{
     model::{
-        Finish, ModelError, ModelEvent,
+        ModelError, ModelEvent,
         call_ids::CallIds,
         client::WholeDecoder,
         http::{Endpoint, ServerError},
@@ -20,7 +22,7 @@ use crate::{
         surrogates,
         unreadable::Unreadable,
     },
-    protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
+    protocol::Item,
 };
 
 pub(super) struct ResponsesDecoder {
@@ -126,148 +128,6 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    /// # Errors
-    /// That the response failed, or that a call of it is not whole.
-    fn finish(
-        &mut self,
-        kind: &str,
-        response: Response,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ModelError> {
-        let status = response.status.as_deref().unwrap_or_default();
-        if kind == "response.failed" || matches!(status, "failed" | "cancelled") {
-            let error = response.error.unwrap_or(Value::Null);
-            let error = ServerError::find(&serde_json::json!({ "error": error })).unwrap_or_default();
-            return Err(error.in_stream(&self.endpoint));
-        }
-        let mut finish = match response.cut() {
-            Some("content_filter") => Finish::ContentFilter,
-            Some(reason) if reason.contains("context") => Finish::ContextTooLong,
-            // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
-            Some(_) => Finish::Length,
-            None if kind == "response.incomplete" || status == "incomplete" => Finish::Length,
-            None => Finish::Stop,
-        };
-        let usage = response.usage;
-        let most = self.endpoint.options.max_output_tokens;
-        if finish == Finish::Stop && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens == most)
-        {
-            // llama.cpp calls a reply complete on this wire that it cut. One that is longer knew no bound.
-            finish = Finish::Length;
-        }
-        self.take_missing(response.output.unwrap_or_default(), &finish, out)?;
-        if finish == Finish::Stop && self.slots.0.iter().any(Slot::is_cut_call) {
-            // Whatever the response says of itself.
-            finish = Finish::Length;
-        }
-        // The sort keeps the order of arrival among items without a number.
-        self.slots.0.sort_by_key(|slot| slot.output_index);
-        let mut items = Vec::new();
-        for slot in std::mem::take(&mut self.slots.0) {
-            items.extend(self.item(slot, &finish)?);
-        }
-        if items.is_empty() && finish == Finish::Stop {
-            self.unreadable.refuse_all(&self.endpoint)?;
-        }
-        if finish != Finish::Stop {
-            mark_partial(&mut items);
-        } else if items.iter().any(is_refusal) {
-            finish = Finish::Refusal;
-        }
-        if let Some(id) = response.id.filter(|_| self.endpoint.options.store && finish == Finish::Stop) {
-            items.extend(stored::mark(&id, self.sent.and(Measure::of(&items))));
-        }
-        out.extend(items.into_iter().map(ModelEvent::Item));
-        out.push(ModelEvent::Done { finish, usage });
-        Ok(())
-    }
-
-    /// Items that only the last event tells of, and those that were announced and never done. Where items were done
-    /// before, their list is the truth: some servers leave the last event's empty, others repeat the items under new ids.
-    fn take_missing(
-        &mut self,
-        output: Vec<Box<RawValue>>,
-        finish: &Finish,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ModelError> {
-        let is_lost = self.unreadable.is_a_piece_lost();
-        let is_done = |slot: &Slot| slot.done.is_some();
-        if !self.slots.0.is_empty() && self.slots.0.iter().all(is_done) && !is_lost {
-            return Ok(());
-        }
-        let listed = self.slots.0.iter().any(is_done) && !is_lost;
-        for (item, index) in output.into_iter().zip(0u64..) {
-            let Some(parsed) = OutputItem::parse(&item) else { continue };
-            let position = match self.slots.find_listed(&parsed, index) {
-                Some(position) => position,
-                None if listed => continue,
-                None => match self.slots.add(parsed.text("id").map(str::to_owned), Some(index)) {
-                    Some(position) => position,
-                    None => break,
-                },
-            };
-            self.show_rest(position, &parsed, out);
-            self.with_slot(position, |slot| {
-                if slot.done.is_none() {
-                    slot.kind = parsed.kind().to_owned();
-                    slot.done = Some(item);
-                }
-            });
-        }
-        for slot in self.slots.0.iter_mut().filter(|slot| slot.done.is_none()) {
-            if slot.kind != "function_call" || *finish != Finish::Stop {
-                continue;
-            }
-            slot.done = slot.announced_call(is_lost);
-            if slot.done.is_none() {
-                self.unreadable.refuse_lost(&self.endpoint)?;
-                return Err(sse::interrupted(&self.endpoint, Ending::Closed));
-            }
-        }
-        Ok(())
-    }
-
-    /// `None` for what must not stay in a history: a call that was cut, an item that never came.
-    fn item(&mut self, slot: Slot, finish: &Finish) -> Result<Option<Item>, ModelError> {
-        let Some(done) = slot.done else {
-            let text = if slot.kind == "message" { slot.shown } else { String::new() };
-            let state = if slot.is_refusal { MessageState::Refusal } else { MessageState::Whole };
-            let message = AgentMessage { text, state, raw: None };
-            return Ok((!message.text.is_empty()).then_some(Item::Agent(message)));
-        };
-        let parsed = OutputItem::parse(&done).ok_or_else(|| sse::malformed(&self.endpoint, done.get()))?;
-        let raw = Raw { wire: Wire::Responses, json: done.get().into() };
-        Ok(match parsed.kind() {
-            "message" => {
-                let (text, state) = parsed.message_text();
-                Some(Item::Agent(AgentMessage { text, state, raw: Some(raw) }))
-            }
-            "reasoning" => Some(Item::Reasoning(Reasoning { text: parsed.reasoning_text(), raw: Some(raw) })),
-            "function_call" => {
-                let cut = *finish != Finish::Stop && parsed.text("status") != Some("completed");
-                if cut { None } else { self.call(&parsed, raw)? }
-            }
-            _ => Some(Item::Opaque(raw)),
-        })
-    }
-
-    /// `None` for a call that came twice.
-    fn call(&mut self, item: &OutputItem, raw: Raw) -> Result<Option<Item>, ModelError> {
-        let Some(name) = item.text("name").filter(|name| !name.is_empty()) else {
-            return Err(sse::malformed(&self.endpoint, &raw.json));
-        };
-        let arguments = match item.0.get("arguments") {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Null) | None => String::new(),
-            Some(other) => other.to_string(),
-        };
-        let given = item.text("call_id").unwrap_or_default();
-        let Some(id) = self.call_ids.take(given, name, &arguments) else { return Ok(None) };
-        // With another id than the server gave it, the call can only go back re-made.
-        let raw = (id == given).then_some(raw);
-        Ok(Some(Item::Call(ToolCall { id, name: name.to_owned(), arguments, raw })))
-    }
-
     /// Takes one event of the wire.
     ///
     /// # Errors
@@ -352,22 +212,6 @@ impl ResponsesDecoder {
         }
         self.is_reply |= kind.starts_with("response.");
         Ok(Progress::More)
-    }
-}
-
-fn is_refusal(item: &Item) -> bool {
-    matches!(item, Item::Agent(message) if message.state == MessageState::Refusal)
-}
-
-/// The last words of a reply that was cut are not all of them.
-fn mark_partial(items: &mut [Item]) {
-    let last = items.iter_mut().rev().find_map(|item| match item {
-        Item::Agent(message) => Some(message),
-        _ => None,
-    });
-    if let Some(message) = last {
-        message.state = MessageState::Partial;
-        message.raw = None;
     }
 }
 

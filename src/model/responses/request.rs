@@ -29,6 +29,9 @@ struct Body<'a> {
     previous_response_id: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'a [&'a str],
+    /// llama.cpp only, as on the Chat wire.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    return_progress: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,6 +139,7 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
             true => &["reasoning.encrypted_content"],
             false => &[],
         },
+        return_progress: wishes.holds(Wish::ReadingProgress) && endpoint.may_be_llama_cpp(),
         prompt_cache_key: wishes.holds(Wish::CacheKey).then_some(request.cache_key),
         max_output_tokens: options.max_output_tokens,
         temperature: options.temperature,

@@ -26,8 +26,7 @@ impl Place {
         let is =
             |domain: &str| host == domain || host.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'));
         match host {
-            "localhost" | "[::1]" => Self::Local,
-            _ if host.starts_with("127.") || is("localhost") => Self::Local,
+            _ if address::is_this_machine(host) => Self::Local,
             _ if is("api.openai.com") => Self::OpenAi,
             _ if is("api.anthropic.com") => Self::Anthropic,
             _ if is("openai.azure.com") || is("services.ai.azure.com") => Self::Azure,

@@ -1,7 +1,10 @@
 //! Reads a message character by character, so that it does not matter how it was cut, and holds back what may be the
 //! beginning of a call until it is one or is not.
 
-use super::shapes::{Offered, TextCall};
+use super::{
+    parameters::{Parameters, Progress},
+    shapes::{Offered, TextCall},
+};
 
 /// Bytes that may be held back before a call has named its tool: those of the first members, which name it.
 const MAX_UNNAMED: usize = 512;
@@ -17,7 +20,10 @@ const LANGUAGES: [&str; 6] = ["", "json", "tool_call", "tool_calls", "tool", "fu
 
 const FENCE: &str = "```";
 const TAG: &str = "<tool_call>";
+const TAG_END: &str = "</tool_call>";
 const NAMED: &str = "<function=";
+const NAMED_END: &str = "</function>";
+const NAMED_AND_TAG_END: &str = "</function></tool_call>";
 const LIST: &str = "[TOOL_CALLS]";
 
 /// What a call may begin with, besides the JSON itself.
@@ -28,9 +34,9 @@ pub(super) struct Scanner {
     state: State,
     /// What is held back; it begins with what may be the first call.
     held: String,
-    /// Where in `held` the call begins that is being read, and where its JSON does.
+    /// Where in `held` the call begins that is being read, and where what it is made of does.
     call_from: usize,
-    json_from: usize,
+    body_from: usize,
     /// The whole calls in `held`.
     calls: Vec<TextCall>,
     /// What stood before `held`, as far as it matters.
@@ -56,11 +62,14 @@ enum State {
     Opening,
     /// Behind a fence's opener, on its line.
     Language,
-    /// Inside `<function=`, where the tool is named.
+    /// What came behind a tag is a part of `<function=`.
+    Function,
+    /// Behind `<function=`, where the tool is named.
     Name,
-    /// In front of the JSON of a call.
+    /// In front of what a call is made of.
     Open(Call),
     Json(Call, Json),
+    Parameters(Call, Parameters),
     /// Behind the JSON; so much of its closer has come.
     Closing(Call, String),
     /// Behind a whole call.
@@ -158,7 +167,12 @@ impl Scanner {
     fn judge(&mut self, character: char, offered: &Offered) -> Verdict {
         let call = self.held.get(self.call_from..).unwrap_or_default();
         let passes = call.len() >= MAX_UNNAMED && call.len() - character.len_utf8() < MAX_UNNAMED;
-        let is_unnamed = passes && !call.starts_with(NAMED) && !offered.is_named_in(call);
+        let has_name = match &self.state {
+            State::Name => true,
+            State::Open(call) | State::Json(call, _) | State::Parameters(call, _) => call.name.is_some(),
+            _ => false,
+        };
+        let is_unnamed = passes && !has_name && !offered.is_named_in(call);
         if self.held.len() > MAX_HELD || is_unnamed {
             return Verdict::Misfit;
         }
@@ -176,17 +190,22 @@ impl Scanner {
                     _ => Verdict::Fits(State::Language),
                 }
             }
-            State::Name if character == '>' => {
-                let name = call.get(NAMED.len()..call.len() - 1).unwrap_or_default().trim();
-                if !offered.has(name) {
-                    return Verdict::Misfit;
-                }
-                let name = Some(name.to_owned());
-                Verdict::Fits(State::Open(Call { name, ..Call::closed_by("</function>") }))
-            }
-            State::Name => Verdict::Fits(State::Name),
+            State::Function => match self.held.get(self.body_from..) {
+                Some(NAMED) => Verdict::Fits(State::Name),
+                Some(begun) if NAMED.starts_with(begun) => Verdict::Fits(State::Function),
+                _ => Verdict::Misfit,
+            },
+            State::Name => self.name(character, offered),
             State::Open(call) if is_blank => Verdict::Fits(State::Open(call)),
+            State::Open(call) if character == '<' && call.name.is_some() => {
+                self.parameters(call, Parameters::default(), character, offered)
+            }
+            State::Open(call) if character == '<' && call.closer == Some(TAG_END) => {
+                self.body_from = self.held.len() - 1;
+                Verdict::Fits(State::Function)
+            }
             State::Open(call) => self.begin_json(call, offered),
+            State::Parameters(call, parameters) => self.parameters(call, parameters, character, offered),
             State::Json(call, mut json) => {
                 let is_whole = json.take(character);
                 self.json(call, json, is_whole, offered)
@@ -217,8 +236,11 @@ impl Scanner {
         let begun = self.held.get(self.call_from..).unwrap_or_default();
         let state = match begun {
             FENCE => State::Language,
-            TAG => State::Open(Call::closed_by("</tool_call>")),
-            NAMED => State::Name,
+            TAG => State::Open(Call::closed_by(TAG_END)),
+            NAMED => {
+                self.body_from = self.call_from;
+                State::Name
+            }
             LIST => State::Open(Call::default()),
             _ if OPENERS.iter().any(|opener| opener.starts_with(begun)) => State::Opening,
             // The JSON alone is a call where it is all of the message.
@@ -230,17 +252,60 @@ impl Scanner {
         Verdict::Fits(state)
     }
 
+    /// Inside a tag a call may name its tool too.
+    fn is_tagged(&self) -> bool {
+        self.body_from > self.call_from
+    }
+
+    fn name(&self, character: char, offered: &Offered) -> Verdict {
+        let named = self.held.get(self.body_from + NAMED.len()..).unwrap_or_default();
+        if character != '>' {
+            return if offered.has_beginning(named.trim_start()) {
+                Verdict::Fits(State::Name)
+            } else {
+                Verdict::Misfit
+            };
+        }
+        let name = named.trim_end_matches('>').trim();
+        if !offered.has(name) {
+            return Verdict::Misfit;
+        }
+        let closer = if self.is_tagged() { NAMED_AND_TAG_END } else { NAMED_END };
+        Verdict::Fits(State::Open(Call { closer: Some(closer), name: Some(name.to_owned()) }))
+    }
+
+    fn parameters(
+        &mut self,
+        call: Call,
+        mut parameters: Parameters,
+        character: char,
+        offered: &Offered,
+    ) -> Verdict {
+        match parameters.take(character) {
+            Progress::More => return Verdict::Fits(State::Parameters(call, parameters)),
+            Progress::Misfit => return Verdict::Misfit,
+            Progress::Whole => {}
+        }
+        let name = call.name.unwrap_or_default();
+        let Some(found) = offered.typed_call(&name, parameters.into_values()) else { return Verdict::Misfit };
+        self.calls.push(found);
+        Verdict::Fits(match self.is_tagged() {
+            true => State::Closing(Call::closed_by(TAG_END), String::new()),
+            false => State::Closed,
+        })
+    }
+
     /// Reads what is held back as JSON from its beginning.
     fn bare_json(&mut self, offered: &Offered) -> Verdict {
-        self.json_from = 0;
+        self.body_from = 0;
         let mut json = Json::default();
         let is_whole = self.held.chars().fold(false, |_, character| json.take(character));
         self.json(Call::default(), json, is_whole, offered)
     }
 
     fn begin_json(&mut self, call: Call, offered: &Offered) -> Verdict {
-        self.json_from = self.held.len() - 1;
-        match self.held.get(self.json_from..) {
+        self.body_from = self.held.len() - 1;
+        match self.held.get(self.body_from..) {
             Some(begun @ ("{" | "[")) => {
                 let mut json = Json::default();
                 let is_whole = begun.chars().fold(false, |_, character| json.take(character));
@@ -254,7 +319,7 @@ impl Scanner {
         if !is_whole {
             return Verdict::Fits(State::Json(call, json));
         }
-        let text = self.held.get(self.json_from..).unwrap_or_default();
+        let text = self.held.get(self.body_from..).unwrap_or_default();
         let calls = offered.calls(text, call.name.as_deref());
         if calls.is_empty() {
             return Verdict::Misfit;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::values;
 use crate::model::{ToolSpec, arguments};
 
 /// Under which names a call's tool is found.
@@ -23,6 +24,8 @@ struct Tool {
     /// As it stands in JSON.
     quoted: String,
     required: Vec<String>,
+    /// The schema of the arguments.
+    parameters: Value,
 }
 
 /// A whole, valid call.
@@ -42,12 +45,18 @@ impl Offered {
             name: tool.name.clone(),
             quoted: format!("\"{}\"", tool.name),
             required: required(tool),
+            parameters: tool.parameters.clone(),
         });
         Self { tools: tools.collect() }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Whether the name of any of them begins like this.
+    pub(super) fn has_beginning(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name.starts_with(name.trim_end()))
     }
 
     /// Whether a text names any of them, in quotes.
@@ -79,6 +88,16 @@ impl Offered {
             return self.call(inner).into_iter().collect();
         }
         self.call(value).into_iter().collect()
+    }
+
+    /// The call whose arguments came as texts; none when one of them cannot be what the tool wants.
+    pub(super) fn typed_call(&self, name: &str, arguments: Vec<(String, String)>) -> Option<TextCall> {
+        let tool = self.tools.iter().find(|tool| tool.name == name)?;
+        let typed = arguments.into_iter().map(|(name, text)| {
+            let value = values::typed(&tool.parameters, &name, text)?;
+            Some((name, value))
+        });
+        self.valid(name, typed.collect::<Option<_>>()?)
     }
 
     fn all(&self, list: &[Value]) -> Vec<TextCall> {

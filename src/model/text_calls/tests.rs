@@ -9,7 +9,7 @@ fn offered() -> Offered {
     let tool = |name: &str, required: &[&str]| ToolSpec {
         name: name.to_owned(),
         description: String::new(),
-        parameters: json!({"type": "object", "properties": {"path": {}}, "required": required}),
+        parameters: json!({"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}, "required": required}),
     };
     Offered::of(&[tool("read", &["path"]), tool("list", &[])])
 }
@@ -88,6 +88,71 @@ fn a_whole_call_at_the_end_is_a_call_however_it_is_written() {
               read {"path":"a"}
             shown ""
               list {}
+        "#]],
+    );
+}
+
+#[test]
+fn arguments_may_come_as_tags() {
+    check(
+        &[
+            "<tool_call>\n<function=read>\n<parameter=path>\na < b\n</parameter>\n</function>\n</tool_call>",
+            "I look.\n<function=read><parameter=path>a</parameter><parameter=lines>5</parameter></function>",
+            "<tool_call><function=list></function></tool_call>\n<tool_call>\n<function=read>\n<parameter=path>\na\n\n</parameter>\n</function>",
+            "<function=list>\n</function>\n<function=list>\n</function>",
+            "<tool_call><function=read>{\"path\": \"a\"}</function></tool_call>",
+        ],
+        expect![[r#"
+            shown ""
+              read {"path":"a < b"}
+            shown "I look.\n"
+              agent "I look."
+              read {"lines":5,"path":"a"}
+            shown ""
+              list {}
+              read {"path":"a\n"}
+            shown ""
+              list {}
+              list {}
+            shown ""
+              read {"path":"a"}
+        "#]],
+    );
+}
+
+#[test]
+fn tags_that_are_no_whole_call_stay_text() {
+    check(
+        &[
+            "<tool_call><function=write><parameter=path>a</parameter></function></tool_call>",
+            "<tool_call><function=read><parameter=path>a</parameter>",
+            "<tool_call><function=read><parameter=path>a</parameter></function></tool_call> and so on",
+            "<tool_call><function=read></function></tool_call>",
+            "<tool_call><function=read><parameter=path>a</parameter><parameter=lines>some</parameter></function>",
+            "<tool_call><function=read><parameter=path>a</parameter><parameter=depth>1</parameter></function>",
+            "<tool_call><function=read><parameter=path>a</parameter><parameter=path>b</parameter></function>",
+            "<function=read><parameter=path>a</parameter> or </function>",
+            "<tool_call><function name=read></function>",
+        ],
+        expect![[r#"
+            shown "<tool_call><function=write><parameter=path>a</parameter></function></tool_call>"
+              agent "<tool_call><function=write><parameter=path>a</parameter></function></tool_call>"
+            shown "<tool_call><function=read><parameter=path>a</parameter>"
+              agent "<tool_call><function=read><parameter=path>a</parameter>"
+            shown "<tool_call><function=read><parameter=path>a</parameter></function></tool_call> and so on"
+              agent "<tool_call><function=read><parameter=path>a</parameter></function></tool_call> and so on"
+            shown "<tool_call><function=read></function></tool_call>"
+              agent "<tool_call><function=read></function></tool_call>"
+            shown "<tool_call><function=read><parameter=path>a</parameter><parameter=lines>some</parameter></function>"
+              agent "<tool_call><function=read><parameter=path>a</parameter><parameter=lines>some</parameter></function>"
+            shown "<tool_call><function=read><parameter=path>a</parameter><parameter=depth>1</parameter></function>"
+              agent "<tool_call><function=read><parameter=path>a</parameter><parameter=depth>1</parameter></function>"
+            shown "<tool_call><function=read><parameter=path>a</parameter><parameter=path>b</parameter></function>"
+              agent "<tool_call><function=read><parameter=path>a</parameter><parameter=path>b</parameter></function>"
+            shown "<function=read><parameter=path>a</parameter> or </function>"
+              agent "<function=read><parameter=path>a</parameter> or </function>"
+            shown "<tool_call><function name=read></function>"
+              agent "<tool_call><function name=read></function>"
         "#]],
     );
 }
@@ -210,7 +275,8 @@ proptest! {
     fn any_cut_gives_the_same(
         parts in prop::collection::vec(
             prop::sample::select(vec![
-                "```", "json", "\n", "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "<function=read>", "</function>",
+                "```", "json", "\n", "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "<function=read>", "</function>", "<function=list>",
+                "<parameter=path>", "<parameter=lines>", "</parameter>", "7",
                 r#"{"name": "read", "arguments": {"path": "ä"}}"#, r#"{"path": "}"}"#, r#"{"name": "list"}"#, "{", "[", "]", "ä", " ",
             ]),
             0..8,

@@ -81,6 +81,47 @@ fn usage_comes_in_a_chunk_without_choices_or_with_an_empty_one() {
     );
 }
 
+#[test]
+fn how_far_llama_cpp_has_read_is_no_answer() {
+    let read = |tokens: u64| {
+        format!(
+            r#"{{"choices":[{{"finish_reason":null,"index":0,"delta":{{"role":"assistant","content":null}}}}],"prompt_progress":{{"total":9,"cache":0,"processed":{tokens},"time_ms":7}}}}"#
+        )
+    };
+    check_chunks(
+        &[&read(0), &read(9), &delta(r#"{"content":"4"}"#), &finish("stop"), "[DONE]"],
+        expect![[r#"
+            shown: 4
+            agent: 4
+            => Stop
+        "#]],
+    );
+    check_chunks(
+        &[&read(0)],
+        expect![[r#"
+        => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+    "#]],
+    );
+}
+
+// SPEC H2
+#[test]
+fn parts_of_reasoning_without_a_word_are_kept() {
+    check_chunks(
+        &[
+            &delta(r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","index":0}]}"#),
+            &delta(CALL),
+            r#"{"choices":[{"index":0,"message":{"reasoning_details":[{"type":"reasoning.encrypted","data":"x","index":0}]}}]}"#,
+            "[DONE]",
+        ],
+        expect![[r#"
+            reasoning +raw: 
+            call: c read {}
+            => Stop
+        "#]],
+    );
+}
+
 // SPEC S14
 #[test]
 fn reasoning_is_apart_from_the_answer() {

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     model::story::endpoint,
-    protocol::{AgentMessage, MessageState},
+    protocol::{AgentMessage, MessageState, Raw, Reasoning},
 };
 
 fn request(items: &[Item]) -> Request<'_> {
@@ -29,7 +29,7 @@ fn check(items: &[Item], expected: Expect) {
 }
 
 fn check_at(endpoint: &Endpoint, items: &[Item], expected: Expect) {
-    let json = body_of(endpoint, request(items), &[]);
+    let json = body_of(endpoint, request(items), &[Wish::EchoedReasoning]);
     let lines = json["messages"].as_array().expect("a list").iter().map(|message| format!("{message}\n"));
     expected.assert_eq(&lines.collect::<String>());
 }
@@ -102,13 +102,15 @@ fn reasoning_goes_back_with_the_calls_it_led_to_and_only_where_it_came_from() {
         {"content":"sure?","role":"user"}
     "#]],
     );
+    let parts =
+        r#"{"reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm","signature":"s"}]}"#;
     check(
-        &[user("hi"), reasoning(Wire::Chat, r#"{"reasoning":"hm"}"#), call("a", "{}"), output("a")],
+        &[user("hi"), reasoning(Wire::Chat, parts), call("a", "{}"), output("a")],
         expect![[r#"
-            {"content":"hi","role":"user"}
-            {"content":null,"role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"read"},"id":"a","type":"function"}]}
-            {"content":"A","role":"tool","tool_call_id":"a"}
-        "#]],
+        {"content":"hi","role":"user"}
+        {"content":null,"reasoning":"hm","reasoning_details":[{"signature":"s","text":"hm","type":"reasoning.text"}],"role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"read"},"id":"a","type":"function"}]}
+        {"content":"A","role":"tool","tool_call_id":"a"}
+    "#]],
     );
     check(
         &[
@@ -123,6 +125,30 @@ fn reasoning_goes_back_with_the_calls_it_led_to_and_only_where_it_came_from() {
             {"content":"A","role":"tool","tool_call_id":"a"}
         "#]],
     );
+}
+
+#[test]
+fn reasoning_stays_where_the_server_or_the_user_does_not_want_it_back() {
+    let items = [user("hi"), reasoning(Wire::Chat, r#"{"reasoning":"hm"}"#), call("a", "{}"), output("a")];
+    let is_echoed = |endpoint: &Endpoint, wishes: &[Wish]| {
+        body_of(endpoint, request(&items), wishes)["messages"][1].get("reasoning").is_some()
+    };
+    let mut silent = Endpoint::clone(&endpoint());
+    silent.options.echo_reasoning = false;
+    assert!(is_echoed(&endpoint(), &[Wish::EchoedReasoning]));
+    assert!(!is_echoed(&endpoint(), &[]));
+    assert!(!is_echoed(&silent, &[Wish::EchoedReasoning]));
+}
+
+#[test]
+fn reading_is_told_by_servers_that_may_be_llama_cpp() {
+    let is_asked = |base_url: &str, wishes: &[Wish]| {
+        let endpoint = Endpoint::new(base_url, "m").expect("a good base URL");
+        body_of(&endpoint, request(&[]), wishes).get("return_progress").is_some()
+    };
+    assert!(is_asked("http://127.0.0.1:8080/v1", &[Wish::ReadingProgress]));
+    assert!(!is_asked("http://127.0.0.1:8080/v1", &[]));
+    assert!(!is_asked("https://host.test/v1", &[Wish::ReadingProgress]));
 }
 
 #[test]

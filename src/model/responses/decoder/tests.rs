@@ -561,3 +561,19 @@ fn arguments_may_be_an_object_or_missing() {
         "#]],
     );
 }
+
+#[test]
+fn how_far_llama_cpp_has_read_is_no_answer() {
+    check_events(
+        &[
+            r#"{"type":"response.in_progress","response":{"id":"r","object":"response","status":"in_progress"},"prompt_progress":{"total":9,"cache":0,"processed":9,"time_ms":7}}"#,
+            HELLO,
+            COMPLETED,
+        ],
+        expect![[r#"
+            shown: hello
+            agent +raw: hello
+            => Stop
+        "#]],
+    );
+}
