@@ -1,6 +1,7 @@
 //! Tools: what the model can do in the workspace. One file a tool; its arguments' doc comments are the schema and
 //! the description that the model reads.
 
+pub mod apply_patch;
 pub mod delete_file;
 pub mod edit_file;
 pub mod list_files;
@@ -12,6 +13,9 @@ pub mod search;
 pub mod write_file;
 
 mod arguments;
+mod changes;
+mod patch;
+mod placeholder;
 #[cfg(test)]
 mod testing;
 
@@ -158,6 +162,7 @@ impl Prepared {
 pub struct Toolbox {
     tools: BTreeMap<&'static str, Arc<dyn ErasedTool>>,
     specs: Arc<[ToolSpec]>,
+    offers_patches: bool,
 }
 
 /// What the tools need to know of the settings.
@@ -184,6 +189,15 @@ impl Toolbox {
             .with(delete_file::DeleteFile)
             .with(move_file::MoveFile)
             .with(run_command::RunCommand::new(settings))
+            .with(apply_patch::ApplyPatch)
+    }
+
+    /// Offers `apply_patch` where the model was trained on it. Others write it badly, and a description that they read
+    /// with every request would cost more than it gives; a call of it is taken from any model.
+    #[must_use]
+    pub fn for_model(mut self, name: &str) -> Self {
+        self.offers_patches = is_trained_on_patches(name);
+        self.update_specs()
     }
 
     #[must_use]
@@ -200,7 +214,9 @@ impl Toolbox {
     }
 
     fn update_specs(mut self) -> Self {
-        self.specs = self.tools.values().map(|tool| tool.spec()).collect();
+        let is_offered = |name: &str| self.offers_patches || name != apply_patch::ApplyPatch::NAME;
+        let offered = self.tools.iter().filter(|(name, _)| is_offered(name));
+        self.specs = offered.map(|(_, tool)| tool.spec()).collect();
         self
     }
 
@@ -224,7 +240,7 @@ impl Toolbox {
         match self.named(&call.name) {
             Some(tool) => tool.prepare(&call.arguments),
             None => {
-                let names: Vec<_> = self.tools.keys().copied().collect();
+                let names: Vec<_> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
                 let known = if names.is_empty() {
                     "there are no tools now".to_owned()
                 } else {
@@ -235,6 +251,13 @@ impl Toolbox {
             }
         }
     }
+}
+
+/// Whether a model of this name, behind the name of who serves it, was trained on the format of `apply_patch`.
+fn is_trained_on_patches(name: &str) -> bool {
+    const TRAINED: &[&str] = &["gpt-4.1", "gpt-5", "gpt-oss", "o3", "o4", "codex"];
+    let name = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+    name.contains("-codex") || TRAINED.iter().any(|start| name.starts_with(start))
 }
 
 /// A name without blanks, without the namespace of its training (`functions.read_file`), and without the marks of its
@@ -343,15 +366,63 @@ mod tests {
         assert_eq!(names(&toolbox.only_reading()), ["list_files", "read_file", "search"]);
     }
 
+    #[test]
+    fn patches_are_offered_to_models_that_know_them_and_taken_from_all() {
+        for (model, is_offered) in [
+            ("gpt-5.1-codex", true),
+            ("openai/GPT-5-mini", true),
+            ("gpt-oss:20b", true),
+            ("qwen3-coder:30b", false),
+            ("claude-sonnet-4-5", false),
+            ("", false),
+        ] {
+            let toolbox = Toolbox::standard(&ToolSettings::default()).for_model(model);
+            assert_eq!(names(&toolbox).contains(&"apply_patch"), is_offered, "{model}");
+            let mut patch = call("apply_patch");
+            patch.arguments = json!({"input": ""}).to_string();
+            assert!(toolbox.prepare(&patch).is_ok(), "{model}");
+            assert!(toolbox.only_reading().prepare(&patch).is_err(), "{model}");
+        }
+    }
+
     // SPEC T1
     #[test]
     fn what_a_model_reads_of_the_tools() {
         let text: String = Toolbox::standard(&ToolSettings::default())
+            .for_model("gpt-5")
             .specs()
             .iter()
             .map(|spec| format!("{}: {}\n{:#}\n", spec.name, spec.description, spec.parameters))
             .collect();
         expect![[r#"
+            apply_patch: Change, create, delete and move files with one patch; all of it is staged, or nothing. Read the files first. Give three lines that stay before and after each change; where these stand more than once, name lines above them behind `@@`. The edit is staged: later calls see it, the user decides whether it is applied.
+
+            ```text
+            *** Begin Patch
+            *** Update File: src/app.py
+            *** Move to: src/main.py
+            @@ def greet():
+                 name = input()
+            -    print("Hi")
+            +    print("Hello, " + name)
+            *** Add File: notes/new.txt
+            +each line of a new file
+            *** Delete File: old.txt
+            *** End Patch
+            ```
+            {
+              "additionalProperties": false,
+              "properties": {
+                "input": {
+                  "description": "The whole patch, from `*** Begin Patch` to `*** End Patch`; paths relative to the workspace.",
+                  "type": "string"
+                }
+              },
+              "required": [
+                "input"
+              ],
+              "type": "object"
+            }
             delete_file: Delete one file (not a folder). The deletion is staged: later calls no longer see the file, the user decides whether it is deleted. To rename a file use move_file.
             {
               "additionalProperties": false,
@@ -366,13 +437,40 @@ mod tests {
               ],
               "type": "object"
             }
-            edit_file: Replace a piece of text in a file by another. `find` must stand in the file exactly once, unless `all` is true: take enough lines around the change to make it unique, as read_file shows them but without line numbers. Read the file first. For several changes of one file make several calls. The edit is staged: later calls see it, the user decides whether it is applied. To create a file, or to rewrite it whole, use write_file.
+            edit_file: Replace a piece of text in a file by another. `find` must stand in the file exactly once, unless `all` is true: take enough lines around the change to make it unique, as read_file shows them but without line numbers. Read the file first. Put further changes of the same file into `edits`: all are made, or none. The edit is staged: later calls see it, the user decides whether it is applied. To create a file, or to rewrite it whole, use write_file.
             {
               "additionalProperties": false,
               "properties": {
                 "all": {
                   "description": "Replace every place where `find` stands instead of exactly one. Default: false.",
                   "type": "boolean"
+                },
+                "edits": {
+                  "description": "Further replacements in the same file. Each finds its text in the file as it is before the call.",
+                  "items": {
+                    "additionalProperties": false,
+                    "description": "One more replacement.",
+                    "properties": {
+                      "all": {
+                        "description": "Replace every place instead of exactly one. Default: false.",
+                        "type": "boolean"
+                      },
+                      "find": {
+                        "description": "The text to replace.",
+                        "type": "string"
+                      },
+                      "replace": {
+                        "description": "The text that takes its place.",
+                        "type": "string"
+                      }
+                    },
+                    "required": [
+                      "find",
+                      "replace"
+                    ],
+                    "type": "object"
+                  },
+                  "type": "array"
                 },
                 "find": {
                   "description": "The text to replace, with its indentation and line breaks. May begin and end in the middle of a line.",
@@ -383,7 +481,7 @@ mod tests {
                   "type": "string"
                 },
                 "replace": {
-                  "description": "The text that takes its place; empty to delete it.",
+                  "description": "The text that takes its place, written out in full; empty to delete it.",
                   "type": "string"
                 }
               },
@@ -511,7 +609,7 @@ mod tests {
               ],
               "type": "object"
             }
-            write_file: Create a file with the given text, or replace the whole text of one that exists. Folders on the way are created. Use it for new files and full rewrites; to change a part of a file use edit_file, which is shorter and keeps the rest as it is. The file is staged: later calls see it, the user decides whether it is written.
+            write_file: Create a file with the given text, or replace the whole text of one that exists and that you have read whole. Folders on the way are created. Use it for new files and full rewrites; to change a part of a file use edit_file, which is shorter and keeps the rest as it is. The file is staged: later calls see it, the user decides whether it is written.
             {
               "additionalProperties": false,
               "properties": {
@@ -520,7 +618,7 @@ mod tests {
                   "type": "string"
                 },
                 "text": {
-                  "description": "The whole new text of the file.",
+                  "description": "The whole new text of the file, nothing left out.",
                   "type": "string"
                 }
               },

@@ -32,7 +32,7 @@ pub use edit::{EditProposal, FileEdit};
 pub use error::FileError;
 pub use overlay::Overlay;
 pub use paths::FilePath;
-pub use turn_files::TurnFiles;
+pub use turn_files::{StagedChange, TurnFiles};
 
 use roots::Roots;
 

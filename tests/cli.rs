@@ -352,6 +352,41 @@ async fn edits_of_a_turn_that_used_all_its_steps_are_not_written_though_it_ends_
     assert_eq!(place.read("a.txt"), "one\n");
 }
 
+/// The process is killed at the first sign of a write and later and later after it: each file then says what it said
+/// before or all of what it was to say.
+// SPEC T5
+#[cfg(unix)]
+#[tokio::test]
+async fn a_kill_in_the_middle_of_writing_leaves_every_file_old_or_new() {
+    const FILES: usize = 6;
+    let old = format!("old\n{}", format!("{}\n", "a long line ".repeat(100)).repeat(200));
+    let new = old.replacen("old", "new", 1);
+    for delay in 0..10 {
+        let names: Vec<String> = (0..FILES).map(|number| format!("{number}.txt")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), old.as_str())).collect();
+        let patch: String =
+            names.iter().map(|name| format!("*** Update File: {name}\n-old\n+new\n")).collect();
+        let input = format!("*** Begin Patch\n{patch}*** End Patch\n");
+        let model =
+            FakeModel::start(Wire::Chat, [call("apply_patch", json!({"input": input})), text("Done.")]);
+        let place = Place::new(&files).with_model(&model);
+        let mut child = place.command(&["ask", "--apply", "go"]).spawn().unwrap();
+        let seen = |folder: PathBuf| fs::read_dir(folder).unwrap().count() > FILES;
+        while !seen(place.project("")) && child.try_wait().unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        // Looks at the folder are the clock.
+        for _ in 0..1 << delay {
+            seen(place.project(""));
+        }
+        child.kill().await.unwrap();
+        for name in &names {
+            let text = place.read(name);
+            assert!(text == old || text == new, "{name} is {} bytes after {delay}", text.len());
+        }
+    }
+}
+
 /// A model that always wants to read on, asked with `arguments`.
 async fn endless(wire: Wire, arguments: &[&str]) -> (Ran, FakeModel) {
     let mut offset = 0;
@@ -628,7 +663,7 @@ async fn an_answer_that_nobody_takes_can_be_cancelled() {
     let place = Place::new(&[]);
     let notes = "a line of a file that is longer than any pipe\n".repeat(4_000);
     place.write("project/notes.txt", &notes);
-    let call = call("write_file", json!({"path": "notes.txt", "text": ""}));
+    let call = call("delete_file", json!({"path": "notes.txt"}));
     let model = FakeModel::start(Wire::Chat, [call, text("ok")]);
     let place = place.with_model(&model);
     let mut child = place.command(&["ask", "go"]).spawn().unwrap();

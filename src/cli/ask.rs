@@ -131,9 +131,10 @@ async fn turn(
     if let Some(warning) = limits.unheld(chosen.client.info()) {
         printer.notice(format!("warning: {warning}"));
     }
+    let tools = Toolbox::standard(&settings.tools()).for_model(&chosen.client.info().name);
     let agent = Agent {
         model: chosen.client,
-        tools: Toolbox::standard(&settings.tools()),
+        tools,
         limits,
         policy: settings.policy(),
         retries: settings.retries(),

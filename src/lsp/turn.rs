@@ -203,7 +203,7 @@ impl Turn {
             Some(Err(error)) => return no_answer(error.kind.stop_reason(), Some(error.message)),
             Some(Ok(prepared)) => prepared,
         };
-        let tools = Toolbox::standard(&settings.tools());
+        let tools = Toolbox::standard(&settings.tools()).for_model(&chosen.client.info().name);
         let limits = settings.limits_for(&chosen.client.info().name);
         if let Some(warning) = limits.unheld(chosen.client.info()) {
             session.warn_once(warning).await;

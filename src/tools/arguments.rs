@@ -37,8 +37,12 @@ fn simplify(schema: &mut Value) {
         schema.remove("default");
     }
     if let Some(Value::String(text)) = schema.get_mut("description") {
-        *text =
-            text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n");
+        // What stands between fences is shown to the model as it stands.
+        let unwrapped = |paragraph: &str| match paragraph.starts_with("```") {
+            true => paragraph.to_owned(),
+            false => paragraph.replace('\n', " "),
+        };
+        *text = text.split("\n\n").map(unwrapped).collect::<Vec<_>>().join("\n\n");
     }
     if let Some(kind) = schema.get_mut("type")
         && let Value::Array(kinds) = kind

@@ -8,6 +8,7 @@ use super::{
     output::{one_line, visible_path},
     stage, staged,
 };
+use crate::workspace::StagedChange;
 
 pub struct DeleteFile;
 
@@ -36,7 +37,7 @@ impl Tool for DeleteFile {
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
         stage(context, move |files| {
             let path = files.resolve(&args.path)?;
-            files.stage_delete(&path)?;
+            files.stage_all(vec![StagedChange::Delete { path: path.clone() }])?;
             Ok(staged(&format!("deleted {path}")))
         })
         .await

@@ -1,48 +1,87 @@
-//! `edit_file`: one piece of a file replaced by another, where it stands exactly once.
+//! `edit_file`: pieces of a file replaced by others, each where it stands exactly once.
 
-use std::{fmt::Write as _, ops::Range};
+use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError,
-    output::{one_line, visible, visible_path},
-    read_file::number_line,
-    stage, staged,
+    Effect, Tool, ToolContext, ToolError, changes,
+    output::{cut_line, one_line, visible, visible_path},
+    placeholder, stage, staged,
 };
 use crate::workspace::{
-    FileError, TurnFiles,
-    matcher::{self, Likeness, Occurrences},
+    FileError, StagedChange, TurnFiles,
+    matcher::{self, Occurrences, Replacement},
 };
 
-/// Lines shown before and after each changed place, so that the next edit can be made without reading again.
-const CONTEXT_LINES: usize = 3;
+/// Replacements of one call: more are a rewrite of the file.
+const MAX_EDITS: usize = 200;
 
-/// Lines of changed places in one answer: the whole change is in the proposal anyway.
-const MAX_SHOWN_LINES: usize = 60;
-
-/// Places whose lines are named one by one.
-const MAX_NAMED_PLACES: usize = 20;
+/// Characters of a text to find that tell which of several replacements an error is about.
+const MAX_NAMED_CHARS: usize = 80;
 
 pub struct EditFile;
 
 /// Replace a piece of text in a file by another. `find` must stand in the file exactly once, unless `all` is true: take
 /// enough lines around the change to make it unique, as read_file shows them but without line numbers. Read the file
-/// first. For several changes of one file make several calls. The edit is staged: later calls see it, the user decides
-/// whether it is applied. To create a file, or to rewrite it whole, use write_file.
+/// first. Put further changes of the same file into `edits`: all are made, or none. The edit is staged: later calls see
+/// it, the user decides whether it is applied. To create a file, or to rewrite it whole, use write_file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// File to edit, relative to the workspace.
     path: String,
     /// The text to replace, with its indentation and line breaks. May begin and end in the middle of a line.
-    find: String,
-    /// The text that takes its place; empty to delete it.
-    replace: String,
+    // Required in the schema alone: a call that has only `edits` says all that is needed.
+    #[schemars(required)]
+    find: Option<String>,
+    /// The text that takes its place, written out in full; empty to delete it.
+    #[schemars(required)]
+    replace: Option<String>,
     /// Replace every place where `find` stands instead of exactly one. Default: false.
     #[serde(default)]
     all: Option<bool>,
+    /// Further replacements in the same file. Each finds its text in the file as it is before the call.
+    #[serde(default)]
+    edits: Option<Vec<Edit>>,
+}
+
+/// One more replacement.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Edit {
+    /// The text to replace.
+    find: String,
+    /// The text that takes its place.
+    replace: String,
+    /// Replace every place instead of exactly one. Default: false.
+    #[serde(default)]
+    all: Option<bool>,
+}
+
+impl Args {
+    /// All replacements, that of the call itself first. Some models leave it empty when they fill `edits`.
+    fn replacements(&self) -> Result<Vec<Replacement<'_>>, ToolError> {
+        let replacement = |find, replace_with, all: Option<bool>| Replacement {
+            find,
+            replace_with,
+            occurrences: if all == Some(true) { Occurrences::All } else { Occurrences::One },
+        };
+        let edits = self.edits.as_deref().unwrap_or_default();
+        let mut replacements = Vec::new();
+        match (self.find.as_deref(), self.replace.as_deref()) {
+            (None | Some(""), None | Some("")) if !edits.is_empty() => {}
+            (Some(find), Some(replace)) => replacements.push(replacement(find, replace, self.all)),
+            (None, _) => return Err(ToolError("find is missing: give the text to replace".to_owned())),
+            (_, None) => {
+                let missing = "replace is missing: give the text that takes the place of find, or an empty one to delete it";
+                return Err(ToolError(missing.to_owned()));
+            }
+        }
+        replacements.extend(edits.iter().map(|edit| replacement(&edit.find, &edit.replace, edit.all)));
+        Ok(replacements)
+    }
 }
 
 impl Tool for EditFile {
@@ -55,12 +94,19 @@ impl Tool for EditFile {
     }
 
     fn preview(args: &Args) -> String {
-        let every = if args.all == Some(true) { " (every place)" } else { "" };
-        let mut text = format!("edit {}{every}\n", visible_path(&args.path));
-        for (mark, side) in [('-', &args.find), ('+', &args.replace)] {
-            for line in side.lines() {
-                // Writing to a string cannot fail.
-                let _ = writeln!(text, "{mark}{}", visible(line));
+        let mut text = format!("edit {}\n", visible_path(&args.path));
+        let replacements = args.replacements().unwrap_or_default();
+        for Replacement { find, replace_with, occurrences } in &replacements {
+            match occurrences {
+                Occurrences::All => text.push_str("@@ every place\n"),
+                Occurrences::One if replacements.len() > 1 => text.push_str("@@\n"),
+                Occurrences::One => {}
+            }
+            for (mark, side) in [('-', find), ('+', replace_with)] {
+                for line in side.lines() {
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(text, "{mark}{}", visible(line));
+                }
             }
         }
         text
@@ -72,85 +118,49 @@ impl Tool for EditFile {
 }
 
 fn edit(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
-    if args.find.is_empty() {
-        return Err(ToolError(
-            "find is empty: give the text to replace, or use write_file to write the whole file".to_owned(),
-        ));
+    let replacements = args.replacements()?;
+    if replacements.len() > MAX_EDITS {
+        return Err(ToolError(format!(
+            "{} replacements are more than the {MAX_EDITS} of one call; write the file whole, or make several calls",
+            replacements.len()
+        )));
     }
-    if args.find == args.replace {
-        return Err(ToolError("find and replace are the same: the edit would change nothing".to_owned()));
+    for (index, Replacement { find, replace_with, .. }) in replacements.iter().enumerate() {
+        let which = which(index, find, replacements.len());
+        if find.is_empty() {
+            return Err(ToolError(format!(
+                "{which}find is empty: give the text to replace, or use write_file to write the whole file"
+            )));
+        }
+        if find == replace_with {
+            return Err(ToolError(format!(
+                "{which}find and replace are the same: the edit would change nothing"
+            )));
+        }
     }
     let path = files.resolve(&args.path)?;
     let file = files.read(&path).map_err(|error| match error {
         FileError::Missing(_) => ToolError(format!("{error}; use write_file to create it")),
         error => error.into(),
     })?;
-    let occurrences = if args.all == Some(true) { Occurrences::All } else { Occurrences::One };
-    let replaced = matcher::replace(&file.text, &args.find, &args.replace, occurrences)
-        .map_err(|error| ToolError(format!("{path} was not edited: {error}")))?;
-    let spans = lines_of(&replaced.text, &replaced.places);
-    let shown = changed_regions(&replaced.text, &spans);
-    files.stage(&path, replaced.text)?;
-
-    let places = if spans.len() == 1 { "1 place".to_owned() } else { format!("{} places", spans.len()) };
-    let likeness = match replaced.likeness {
-        Likeness::Exact => "",
-        Likeness::LineEnds => "; the line ends of the file were kept",
-        Likeness::TrailingSpaces => "; blanks at the ends of lines differed from find",
-    };
-    Ok(staged(&format!("edited {path} in {places} ({}){likeness}\n{shown}", name_lines(&spans))))
+    let replaced = matcher::replace_each(&file.text, &replacements).map_err(|(index, error)| {
+        let find = replacements.get(index).map_or("", |replacement| replacement.find);
+        ToolError(format!("{path} was not edited: {}{error}", which(index, find, replacements.len())))
+    })?;
+    placeholder::check(&path, Some(&file.text), &replaced.text)?;
+    let after = replaced.text.clone();
+    files.stage_all(vec![StagedChange::Edit { path: path.clone(), before: file.text, after }])?;
+    let described = changes::describe(files, &path, &replaced, changes::MAX_SHOWN_BYTES);
+    Ok(staged(&format!("edited {path} in {described}")))
 }
 
-/// First and last line (from 1) that each place in `text` touches.
-fn lines_of(text: &str, places: &[Range<usize>]) -> Vec<(usize, usize)> {
-    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
-    let line_at = |offset: usize| 1 + ends.partition_point(|&end| end < offset);
-    places
-        .iter()
-        .map(|place| {
-            let first = line_at(place.start);
-            // A piece that ends with a line end does not touch the line after it.
-            (first, line_at(place.end.saturating_sub(1)).max(first))
-        })
-        .collect()
-}
-
-fn name_lines(spans: &[(usize, usize)]) -> String {
-    let mut names: Vec<_> = spans
-        .iter()
-        .take(MAX_NAMED_PLACES)
-        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
-        .collect();
-    if spans.len() > MAX_NAMED_PLACES {
-        names.push("…".to_owned());
+/// Names one of several replacements before what is wrong with it; nothing for the only one.
+fn which(index: usize, find: &str, count: usize) -> String {
+    if count < 2 {
+        return String::new();
     }
-    let noun = if matches!(spans, [(first, last)] if first == last) { "line" } else { "lines" };
-    format!("{noun} {}", names.join(", "))
-}
-
-/// The changed places with the lines around them, numbered as in `read_file`.
-fn changed_regions(text: &str, spans: &[(usize, usize)]) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut shown = String::new();
-    let mut count = 0;
-    let mut next = 1;
-    for &(first, last) in spans {
-        let start = first.saturating_sub(CONTEXT_LINES).max(next);
-        let end = (last + CONTEXT_LINES).min(lines.len());
-        if start > next && count > 0 {
-            shown.push_str("   …\n");
-        }
-        for (number, line) in (start..=end).zip(lines.iter().skip(start - 1)) {
-            if count == MAX_SHOWN_LINES {
-                shown.push_str("… the rest of the change is not shown\n");
-                return shown;
-            }
-            number_line(&mut shown, number, line);
-            count += 1;
-        }
-        next = next.max(end + 1);
-    }
-    shown
+    let first = find.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    format!("replacement {} of {count} (`{}`): ", index + 1, cut_line(first, MAX_NAMED_CHARS))
 }
 
 #[cfg(test)]
@@ -322,20 +332,109 @@ fn three() {
     }
 
     #[test]
-    fn a_preview_holds_the_whole_edit() {
+    fn a_preview_holds_every_replacement() {
         use super::{Args, EditFile, Tool};
-        let args = Args {
-            path: "a.rs".to_owned(),
-            find: "one\ntwo".to_owned(),
-            replace: "\u{1b}[2Kthree".to_owned(),
-            all: Some(true),
-        };
+        let preview = |args: Value| EditFile::preview(&serde_json::from_value::<Args>(args).unwrap());
         expect![[r#"
-            edit a.rs (every place)
+            edit a.rs
+            @@ every place
             -one
             -two
             +\u{1b}[2Kthree
         "#]]
-        .assert_eq(&EditFile::preview(&args));
+        .assert_eq(&preview(
+            json!({"path": "a.rs", "find": "one\ntwo", "replace": "\u{1b}[2Kthree", "all": true}),
+        ));
+        expect![[r#"
+            edit a.rs
+            @@
+            -a
+            +b
+            @@ every place
+            -c
+            +d
+        "#]]
+        .assert_eq(&preview(json!({"path": "a.rs", "find": "a", "replace": "b", "edits": [
+            {"find": "c", "replace": "d", "all": true},
+        ]})));
+    }
+
+    #[tokio::test]
+    async fn several_replacements_are_made_at_once() {
+        let edits = json!({"path": "a.rs", "find": "go(2)", "replace": "run(2)", "edits": [
+            {"find": "go(1)", "replace": "run(1)", "all": true},
+            {"find": "fn two", "replace": "fn second"},
+        ]});
+        check(
+            edits,
+            expect![[r#"
+                edited a.rs in 4 places (lines 2, 5, 6, 10)
+                     1	fn one() {
+                     2	    run(1);
+                     3	}
+                     4	
+                     5	fn second() {
+                     6	    run(2);
+                     7	}
+                     8	
+                     9	fn three() {
+                    10	    run(1);
+                    11	}
+                Staged as a proposal: nothing is on disk yet, and the user decides whether to apply it."#]],
+        )
+        .await;
+        // Some models leave the first one out, or empty.
+        for first in [json!({}), json!({"find": "", "replace": ""}), json!({"find": null, "replace": null})] {
+            let mut edits = json!({"path": "a.rs", "edits": [{"find": "go(2)", "replace": "run(2)"}]});
+            edits.as_object_mut().unwrap().extend(first.as_object().unwrap().clone());
+            let answer = Project::new(PROJECT).call("edit_file", edits).await;
+            assert!(answer.starts_with("edited a.rs in 1 place (line 6)\n"), "{answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn of_several_replacements_all_are_made_or_none() {
+        let project = Project::new(PROJECT);
+        let edits = json!({"path": "a.rs", "find": "go(2)", "replace": "run(2)", "edits": [
+            {"find": "\n    go(7);", "replace": "x"},
+        ]});
+        expect![[r#"
+            error: a.rs was not edited: replacement 2 of 2 (`go(7);`): the text to find is not in the file; the nearest is at lines 1-2:
+            1: fn one() {
+            2:     go(1);
+            line 1 is `fn one() {`, not `` (the first difference)"#]].assert_eq(&project.call("edit_file", edits).await);
+        assert!(project.context.files.proposal().is_empty());
+        check(
+            json!({"path": "a.rs", "find": "go(2)", "replace": "x", "edits": [{"find": "", "replace": "y"}]}),
+            expect!["error: replacement 2 of 2 (``): find is empty: give the text to replace, or use write_file to write the whole file"],
+        )
+        .await;
+        check(json!({"path": "a.rs", "find": "go(2)"}), expect!["error: replace is missing: give the text that takes the place of find, or an empty one to delete it"]).await;
+        check(
+            json!({"path": "a.rs", "replace": "go(2)"}),
+            expect!["error: find is missing: give the text to replace"],
+        )
+        .await;
+        check(json!({"path": "a.rs"}), expect!["error: find is missing: give the text to replace"]).await;
+    }
+
+    #[tokio::test]
+    async fn text_that_stands_for_other_text_is_refused() {
+        let project = Project::new(PROJECT);
+        let lazy = json!({"path": "a.rs", "find": "fn one() {\n    go(1);\n}", "replace": "fn one() {\n    // ... existing code ...\n    go(3);\n}"});
+        expect!["error: a.rs was not changed: the line `// ... existing code ...` of the new text stands for text that is not there, and would take its place in the file; write out the text that it stands for, or change with edit_file only the lines that are to change"].assert_eq(&project.call("edit_file", lazy).await);
+        assert!(project.context.files.proposal().is_empty());
+    }
+
+    /// An edit is made in the text as it is when the call comes: nothing has to be read again for it.
+    #[tokio::test]
+    async fn an_edit_is_made_in_what_a_command_left() {
+        let project = Project::new(PROJECT);
+        project.call("read_file", json!({"path": "a.rs"})).await;
+        project.write("a.rs", PROJECT.replace("//- /a.rs\n", "// formatted\n"));
+        let answer =
+            project.call("edit_file", json!({"path": "a.rs", "find": "go(2)", "replace": "go(3)"})).await;
+        assert!(answer.starts_with("edited a.rs in 1 place (line 7)\n"), "{answer}");
+        assert!(project.text("a.rs").starts_with("// formatted\n"));
     }
 }

@@ -8,6 +8,7 @@ use super::{
     output::{one_line, visible_path},
     stage, staged,
 };
+use crate::workspace::StagedChange;
 
 pub struct MoveFile;
 
@@ -43,7 +44,7 @@ impl Tool for MoveFile {
             if from == to {
                 return Err(ToolError(format!("{from} and {} are the same file", args.to)));
             }
-            files.stage_move(&from, &to)?;
+            files.stage_all(vec![StagedChange::Move { from: from.clone(), to: to.clone() }])?;
             Ok(staged(&format!("moved {from} to {to}")))
         })
         .await

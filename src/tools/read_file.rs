@@ -1,6 +1,6 @@
 //! `read_file`: a window of a file's lines, numbered, as the user sees the file now.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, ops::Range};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -72,18 +72,19 @@ fn read(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
     let total = lines.len();
     let (start, end) = window(&path, args, total)?;
 
-    let mut body = String::new();
+    let mut shown = NumberedLines::default();
     let mut last = start - 1;
     for (number, line) in (start..=end).zip(lines.iter().skip(start - 1)) {
-        let before = body.len();
-        number_line(&mut body, number, line);
-        if body.len() > MAX_BYTES && last >= start {
-            body.truncate(before);
+        let before = shown.text.len();
+        shown.push(number, line);
+        if shown.text.len() > MAX_BYTES && last >= start {
+            shown.take_back(number, before);
             break;
         }
         last = number;
     }
-    let mut text = format!("{path} (lines {start}-{last} of {total}){origin}\n{body}");
+    files.show(&path, &file.text, &shown.whole);
+    let mut text = format!("{path} (lines {start}-{last} of {total}){origin}\n{}", shown.text);
     let rest = total - last;
     // Someone who asked for the lines up to here knows that there are more.
     let asked_for_less = args.end_line.is_some_and(|asked| line_number(asked) <= last);
@@ -136,11 +137,36 @@ fn line_number(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// One line as all tools show it: its number, a tab, its text.
-pub(super) fn number_line(text: &mut String, number: usize, line: &str) {
-    let line = cut_line(line, MAX_LINE_CHARS);
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{number:>6}\t{line}");
+/// Lines as all tools show them: number, tab, text.
+#[derive(Debug, Default)]
+pub(super) struct NumberedLines {
+    pub(super) text: String,
+    /// The lines that were not cut, counted from zero.
+    pub(super) whole: Vec<Range<usize>>,
+}
+
+impl NumberedLines {
+    /// `number` counts from one.
+    pub(super) fn push(&mut self, number: usize, line: &str) {
+        let shown = cut_line(line, MAX_LINE_CHARS);
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "{number:>6}\t{shown}");
+        if shown != line {
+            return;
+        }
+        match self.whole.last_mut() {
+            Some(lines) if lines.end + 1 == number => lines.end = number,
+            _ => self.whole.push(number - 1..number),
+        }
+    }
+
+    /// Takes back the line that was pushed last; `length` is that of the text before it.
+    fn take_back(&mut self, number: usize, length: usize) {
+        self.text.truncate(length);
+        if let Some(lines) = self.whole.last_mut().filter(|lines| lines.end == number) {
+            lines.end -= 1;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -251,7 +277,7 @@ mod tests {
         expect!["error: a.bin is a binary file; it has no text that could be read or edited"]
             .assert_eq(&project.call("read_file", json!({"path": "a.bin"})).await);
         project.write("latin.txt", b"gr\xfc\xdfe\n");
-        expect!["error: latin.txt is not UTF-8 text; convert it first, or use a command that knows its encoding to look at it"].assert_eq(&project.call("read_file", json!({"path": "latin.txt"})).await);
+        expect!["error: latin.txt is not UTF-8 text but probably Windows-1252 or Latin-1 (byte 0xfc in line 1); once the user has opened it in the editor it can be read and edited there, else a command can convert it first"].assert_eq(&project.call("read_file", json!({"path": "latin.txt"})).await);
     }
 
     // SPEC T17

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::workspace::{
     FilePath, TurnFiles,
-    search::{ListQuery, SearchQuery},
+    search::{ListQuery, Match, SearchQuery},
 };
 
 /// Matching lines in one answer: more than these are a sign of a pattern that is too wide.
@@ -104,11 +104,26 @@ fn search(files: &TurnFiles, args: Args) -> Result<String, ToolError> {
         }
         shown += 1;
     }
+    note_shown(files, found.matches.get(..shown).unwrap_or_default());
     if found.truncated || shown < found.matches.len() {
         let _ =
             write!(text, "… more matches after these {shown}: narrow the search by path, glob or pattern");
     }
     Ok(text)
+}
+
+/// The lines of the hits count as shown, where the file still has them and they are not cut.
+fn note_shown(files: &TurnFiles, hits: &[Match]) {
+    for hits in hits.chunk_by(|one, other| one.path == other.path) {
+        let Some(path) = hits.first().map(|hit| &hit.path) else { continue };
+        let Ok(file) = files.read(path) else { continue };
+        let lines: Vec<&str> = file.text.lines().collect();
+        let shown = hits.iter().filter_map(|hit| {
+            let index = usize::try_from(hit.line).ok()?.checked_sub(1)?;
+            (*lines.get(index)? == hit.text).then_some(index..index + 1)
+        });
+        files.show(path, &file.text, &shown.collect::<Vec<_>>());
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,9 @@
 //! Writing a proposal to the disk: every file whole or not at all, and all files or none.
+//!
+//! A new text takes the place of the old one by a rename, so that a crash or a kill at any moment leaves one of both.
+//! Mode bits stay, and the owner where the system allows it; a link to the file stays one. Other hard links of a file
+//! keep the old text, and attributes beyond these are those of a new file: keeping them would mean to write in place,
+//! where a kill leaves half a text.
 
 use std::{
     fs, io,
@@ -72,7 +77,7 @@ enum Done {
         path: PathBuf,
         written: Vec<u8>,
         bytes: Vec<u8>,
-        permissions: fs::Permissions,
+        metadata: fs::Metadata,
     },
     /// The file lies under another name in its folder until all is done.
     Removed {
@@ -119,7 +124,7 @@ impl Transaction {
         let bom = edit.before.as_ref().is_some_and(|before| before.bom);
         file.write_all(&disk::bytes(after, bom))?;
         if let (Some(_), Some(from)) = (&edit.before, edit.origin().disk()) {
-            fs::set_permissions(file.path(), fs::metadata(from)?.permissions())?;
+            take_over(&fs::metadata(from)?, file.path())?;
         }
         Ok(file)
     }
@@ -151,10 +156,10 @@ impl Transaction {
             return Ok(());
         };
         check_unchanged(edit, to)?;
-        let permissions = fs::metadata(to)?.permissions();
+        let metadata = fs::metadata(to)?;
         file.persist(to)?;
         let bytes = disk::bytes(&before.text, before.bom);
-        self.done.push(Done::Replaced { path: to.to_owned(), written, bytes, permissions });
+        self.done.push(Done::Replaced { path: to.to_owned(), written, bytes, metadata });
         Ok(())
     }
 
@@ -167,9 +172,8 @@ impl Transaction {
                     let result = check_ours(&path, &written).and_then(|()| fs::remove_file(&path));
                     (path, result)
                 }
-                Done::Replaced { path, written, bytes, permissions } => {
-                    let result =
-                        check_ours(&path, &written).and_then(|()| restore(&path, &bytes, permissions));
+                Done::Replaced { path, written, bytes, metadata } => {
+                    let result = check_ours(&path, &written).and_then(|()| restore(&path, &bytes, &metadata));
                     (path, result)
                 }
                 Done::Removed { path, kept } => {
@@ -206,11 +210,25 @@ fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-fn restore(path: &Path, bytes: &[u8], permissions: fs::Permissions) -> io::Result<()> {
+/// Gives a file the owner and the mode bits of the one that it replaces.
+fn take_over(from: &fs::Metadata, to: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let own = fs::metadata(to)?;
+        if (own.uid(), own.gid()) != (from.uid(), from.gid()) {
+            // Only root may give files away. Who may write in the folder may replace the file all the same.
+            let _ = chown(to, Some(from.uid()), Some(from.gid()));
+        }
+    }
+    fs::set_permissions(to, from.permissions())
+}
+
+fn restore(path: &Path, bytes: &[u8], metadata: &fs::Metadata) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
     let mut file = temporary(folder)?;
     file.write_all(bytes)?;
-    fs::set_permissions(file.path(), permissions)?;
+    take_over(metadata, file.path())?;
     file.persist(path)?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Reading text from the disk: only regular files of UTF-8 text, never more than is sensible, never blocked.
 
+mod encoding;
+
 use std::{
     fs::{self, File},
     io::{self, Read},
@@ -16,14 +18,19 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// The text of the file at `path`; `shown` names it in errors.
 pub(crate) fn read(path: &Path, shown: &str) -> Result<FileText, FileError> {
     let bytes = read_bytes(path, shown)?;
-    if is_utf16(&bytes) {
-        return Err(FileError::NotUtf8(shown.to_owned()));
+    if let Some(encoding) = encoding::wide(&bytes) {
+        return Err(FileError::NotUtf8(shown.to_owned(), encoding.to_owned()));
     }
     if bytes.contains(&0) {
         return Err(FileError::Binary(shown.to_owned()));
     }
-    let text = String::from_utf8(bytes).map_err(|_| FileError::NotUtf8(shown.to_owned()))?;
-    Ok(without_mark(&text, None))
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(without_mark(&text, None)),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            Err(FileError::NotUtf8(shown.to_owned(), encoding::narrow(error.as_bytes(), at)))
+        }
+    }
 }
 
 /// The bytes of a file for a search, without a byte order mark; nothing for what cannot be searched. Text in an old
@@ -83,10 +90,6 @@ fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-fn is_utf16(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
@@ -115,16 +118,46 @@ mod tests {
     fn what_is_no_utf8_text_is_refused_by_name() {
         check(b"a\0b", expect!["a.txt is a binary file; it has no text that could be read or edited"]);
         check(
-            b"caf\xe9",
-            expect![[
-                r#"a.txt is not UTF-8 text; convert it first, or use a command that knows its encoding to look at it"#
-            ]],
+            b"one\ncaf\xe9 cr\xe8me\n",
+            expect![
+                "a.txt is not UTF-8 text but probably Windows-1252 or Latin-1 (byte 0xe9 in line 2); once the user has opened it in the editor it can be read and edited there, else a command can convert it first"
+            ],
+        );
+        check(
+            b"\xef\xf0\xe8\xe2\xe5\xf2",
+            expect![
+                "a.txt is not UTF-8 text but in another encoding (byte 0xef in line 1); once the user has opened it in the editor it can be read and edited there, else a command can convert it first"
+            ],
         );
         check(
             b"\xff\xfea\0",
-            expect![[
-                r#"a.txt is not UTF-8 text; convert it first, or use a command that knows its encoding to look at it"#
-            ]],
+            expect![
+                "a.txt is not UTF-8 text but UTF-16 (little-endian); once the user has opened it in the editor it can be read and edited there, else a command can convert it first"
+            ],
+        );
+        check(
+            b"\xfe\xff\0a",
+            expect![
+                "a.txt is not UTF-8 text but UTF-16 (big-endian); once the user has opened it in the editor it can be read and edited there, else a command can convert it first"
+            ],
+        );
+        check(
+            b"\xff\xfe\0\0a\0\0\0",
+            expect![
+                "a.txt is not UTF-8 text but UTF-32 (little-endian); once the user has opened it in the editor it can be read and edited there, else a command can convert it first"
+            ],
+        );
+        check(
+            b"h\0e\0l\0l\0o\0\r\0\n\0",
+            expect![
+                "a.txt is not UTF-8 text but UTF-16 (little-endian, without a byte order mark); once the user has opened it in the editor it can be read and edited there, else a command can convert it first"
+            ],
+        );
+        check(
+            b"\0h\0e\0l\0l\0o\0\n",
+            expect![
+                "a.txt is not UTF-8 text but UTF-16 (big-endian, without a byte order mark); once the user has opened it in the editor it can be read and edited there, else a command can convert it first"
+            ],
         );
     }
 

@@ -23,10 +23,11 @@ pub enum FileError {
     Special(String),
     #[error("{0} is a binary file; it has no text that could be read or edited")]
     Binary(String),
+    /// The path, and what is known of its encoding.
     #[error(
-        "{0} is not UTF-8 text; convert it first, or use a command that knows its encoding to look at it"
+        "{0} is not UTF-8 text but {1}; once the user has opened it in the editor it can be read and edited there, else a command can convert it first"
     )]
-    NotUtf8(String),
+    NotUtf8(String, String),
     #[error("{0} is larger than 20 MB, too large to read; use a command to look at a part of it")]
     TooLarge(String),
     #[error("{0} would be an edit of more than 2 MB of text, which is too large; use a command instead")]
@@ -51,6 +52,19 @@ pub enum FileError {
     Changed(String),
     #[error("{0} has unsaved changes in the editor that were not read in this turn; read it first")]
     Unread(String),
+    #[error(
+        "{0} exists and was not read in this turn, so that its text is not replaced unseen; read it first, or edit only a part of it"
+    )]
+    NotRead(String),
+    /// The path, and the lines that are not known.
+    #[error(
+        "{0} was read only in part in this turn, and {1} would be lost unseen; read them first (a line that is cut there cannot be read whole), or edit only the part that is to change"
+    )]
+    ReadInPart(String, String),
+    #[error(
+        "{0} is a notebook: its cells are documents of their own in an editor, so that its text can be read but not edited here; say which cell should become what, or run a command that edits notebooks"
+    )]
+    Notebook(String),
     /// What is wrong and where.
     #[error(
         "the pattern is not a regular expression that can be matched line by line: {0}\nput a backslash before a character to find it as it is"

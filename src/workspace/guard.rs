@@ -131,6 +131,11 @@ pub(crate) fn is_settings_file(disk: &Path) -> bool {
         && parts.next().is_some_and(|folder| folder == "askls" || folder == ".askls")
 }
 
+/// Whether the file is a notebook, which editors show as cells and not as the text that it is.
+pub(crate) fn is_notebook(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| plain(name).ends_with(".ipynb"))
+}
+
 /// Whether editors or shells run what the file says when its folder is opened or entered, or change what they run.
 pub(crate) fn is_run_unasked(path: &Path) -> bool {
     let parts: Vec<String> = path.iter().map(plain).collect();

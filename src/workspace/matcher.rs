@@ -1,8 +1,25 @@
 //! Finds the text that a model wants to replace: exactly once, or refused with what is nearest.
 
+mod anchors;
+mod carry;
+mod fold;
+mod hunks;
+mod indentation;
+mod lines;
+mod merge;
 mod nearest;
+mod ranks;
+mod resolve;
+mod rewrite;
+mod together;
 
 use std::ops::Range;
+
+pub use hunks::{PatchHunk, replace_hunks};
+
+use lines::line_ends;
+use resolve::resolve;
+use together::Made;
 
 /// Why a replacement was not made. `Display` is a text for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,187 +59,103 @@ pub enum Likeness {
     LineEnds,
     /// But for line ends and blanks before them.
     TrailingSpaces,
+    /// But for how deep the lines are indented, or with what.
+    Indentation,
+    /// But for quotes, dashes, blanks and other characters that look alike.
+    Typography,
+    /// But for blank lines between the lines.
+    BlankLines,
+    /// But for what tools put around a text: line numbers, escapes, entities, a code fence.
+    Wrapping,
+    /// By its first and last line, with a middle that is close enough.
+    Anchors,
 }
 
-/// Replaces `find` by `replace_with` in `text`: exactly where it stands, else where it stands but for line ends, else
-/// but for trailing spaces. Nothing outside the places that match is touched, and the new lines end as those that
-/// they replace.
+impl Likeness {
+    /// What differed, to be told behind a semicolon; empty when nothing did.
+    pub fn note(self) -> &'static str {
+        match self {
+            Self::Exact => "",
+            Self::LineEnds => "the line ends of the file were kept",
+            Self::TrailingSpaces => "blanks at the ends of lines differed from find",
+            Self::Indentation => "the indentation differed from find; that of the file was kept",
+            Self::Typography => "quotes, dashes or blanks differed from find; those of the file were kept",
+            Self::BlankLines => "blank lines differed from find; those of the file were kept",
+            Self::Wrapping => "line numbers or escapes in find are not in the file and were left out",
+            Self::Anchors => {
+                "find was not quite what the file says; lines that were not to change were kept as they are"
+            }
+        }
+    }
+}
+
+/// Replaces `find` by `replace_with` in `text`, at the closest rank of [`Likeness`] at which it stands there. A rank is only
+/// tried when the one above finds nothing; what stands at several places is refused with their lines.
+///
+/// What `find` and `replace_with` share keeps the bytes of the file, however the model wrote it: only what it meant to
+/// change does. New lines end and are indented as those around.
 pub fn replace(
     text: &str,
     find: &str,
     replace_with: &str,
     occurrences: Occurrences,
 ) -> Result<Replaced, MatchError> {
-    if find.is_empty() {
-        return Err(MatchError::Pointless(
-            "the text to find is empty; give the text that is to be replaced, or write the whole file"
-                .to_owned(),
-        ));
-    }
-    let found = find_places(text, find);
-    let Some(found) = found.or_else(|| unfinished_last_line(text, find)) else {
-        return Err(MatchError::Missing(nearest::describe(text, find)));
-    };
-    if occurrences == Occurrences::One && found.places.len() > 1 {
-        return Err(MatchError::Ambiguous(describe_places(text, &found.places)));
-    }
-    let new = if found.without_last_line_end {
-        replace_with.strip_suffix('\n').map_or(replace_with, |new| new.strip_suffix('\r').unwrap_or(new))
-    } else {
-        replace_with
-    };
-    let mut out = String::with_capacity(text.len() + new.len());
-    let mut places = Vec::with_capacity(found.places.len());
-    let mut done = 0;
-    let ends: Vec<_> = line_ends(text).collect();
-    for place in found.places {
-        out.push_str(text.get(done..place.start).unwrap_or_default());
-        let start = out.len();
-        push_with_line_ends_of(&mut out, new, &ends, &place);
-        places.push(start..out.len());
-        done = place.end;
-    }
-    out.push_str(text.get(done..).unwrap_or_default());
-    if out == text {
-        return Err(MatchError::Pointless(
-            "the replacement changes nothing: the new text is the same as the old one (line ends stay those of the file)"
-                .to_owned(),
-        ));
-    }
-    Ok(Replaced { text: out, places, likeness: found.likeness })
+    replace_each(text, &[Replacement { find, replace_with, occurrences }]).map_err(|(_, error)| error)
 }
 
-struct Found {
-    /// Byte ranges in the original text, in order, not overlapping; at least one.
-    places: Vec<Range<usize>>,
-    likeness: Likeness,
-    /// The place is the text's end, which lacks the line end that was looked for.
-    without_last_line_end: bool,
+/// One of several replacements of [`replace_each`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replacement<'a> {
+    pub find: &'a str,
+    pub replace_with: &'a str,
+    pub occurrences: Occurrences,
 }
 
-/// Whether a text is unique is judged with all line ends equal: in a file of mixed ends, what is found exactly once may
-/// still look the same as another place.
-fn find_places(text: &str, find: &str) -> Option<Found> {
-    let folded = Folded::line_ends(text);
-    let needle = Folded::line_ends(find).text;
-    let found = |places: Vec<Range<usize>>, likeness| {
-        let places: Vec<_> = places.iter().map(|place| folded.original(place)).collect();
-        (!places.is_empty()).then_some(Found { places, likeness, without_last_line_end: false })
-    };
-    if let Some(mut found) = found(folded.places(&needle), Likeness::LineEnds) {
-        if found.places.iter().all(|place| text.get(place.clone()) == Some(find)) {
-            found.likeness = Likeness::Exact;
-        }
-        return Some(found);
-    }
-    let tight = Folded::trailing_spaces(&folded.text);
-    let mut places = tight.places(&Folded::trailing_spaces(&needle).text);
-    if needle.ends_with([' ', '\t']) {
-        // Blanks at the very end of what is looked for stand for a line's end, not for any place inside a word.
-        places.retain(|place| matches!(tight.text.as_bytes().get(place.end), None | Some(b'\n')));
-    }
-    found(places.iter().map(|place| tight.original(place)).collect(), Likeness::TrailingSpaces)
-}
-
-/// The last line of a file without a line end, looked for with one.
-fn unfinished_last_line(text: &str, find: &str) -> Option<Found> {
-    let folded = Folded::line_ends(text);
-    let needle = Folded::line_ends(find).text;
-    let needle = needle.strip_suffix('\n').filter(|needle| !needle.is_empty())?;
-    let start = folded.text.strip_suffix(needle)?.len();
-    let place = folded.original(&(start..folded.text.len()));
-    Some(Found { places: vec![place], likeness: Likeness::LineEnds, without_last_line_end: true })
-}
-
-/// A text with differences folded away, and the way back to the original's offsets.
-struct Folded {
-    text: String,
-    /// For every byte left out, the offset in `text` before which it stood; ascending.
-    left_out: Vec<usize>,
-}
-
-impl Folded {
-    /// Every line end becomes `\n`.
-    fn line_ends(original: &str) -> Self {
-        let mut text = String::with_capacity(original.len());
-        let mut left_out = Vec::new();
-        let mut characters = original.chars().peekable();
-        while let Some(character) = characters.next() {
-            match character {
-                '\r' if characters.peek() == Some(&'\n') => left_out.push(text.len()),
-                '\r' => text.push('\n'),
-                other => text.push(other),
+/// Makes several replacements at once, or none: `Err` has the index of the one that was refused, and why.
+///
+/// Each is found in the text as it was before, so that none can hit what another one wrote by chance; two that change the
+/// same text are refused. One that is found only in the text as the earlier ones left it is made there, since a model
+/// that writes its edits one after the other counts on those before.
+pub fn replace_each(text: &str, replacements: &[Replacement<'_>]) -> Result<Replaced, (usize, MatchError)> {
+    let mut likeness = Likeness::Exact;
+    let mut changes = Vec::new();
+    let mut late = Vec::new();
+    for (index, one) in replacements.iter().enumerate() {
+        match resolve(text, one.find, one.replace_with, one.occurrences) {
+            Ok(resolved)
+                if resolved.changes.iter().all(|(range, new)| text.get(range.clone()) == Some(new)) =>
+            {
+                return Err((index, MatchError::Pointless(CHANGES_NOTHING.to_owned())));
             }
-        }
-        Self { text, left_out }
-    }
-
-    /// Blanks before a line's end or the text's end go; line ends are `\n` already.
-    fn trailing_spaces(original: &str) -> Self {
-        let mut text = String::with_capacity(original.len());
-        let mut left_out = Vec::new();
-        for line in original.split_inclusive('\n') {
-            let content = line.strip_suffix('\n').unwrap_or(line);
-            let kept = content.trim_end_matches([' ', '\t']);
-            text.push_str(kept);
-            left_out.extend(std::iter::repeat_n(text.len(), content.len() - kept.len()));
-            if content.len() < line.len() {
-                text.push('\n');
+            Ok(resolved) => {
+                likeness = likeness.max(resolved.likeness);
+                changes.extend(resolved.changes.into_iter().map(|(range, new)| (index, range, new)));
             }
+            Err(error @ MatchError::Missing(_)) if index > 0 => late.push((index, one, error)),
+            Err(error) => return Err((index, error)),
         }
-        Self { text, left_out }
     }
-
-    /// Where `needle` stands in the folded text.
-    fn places(&self, needle: &str) -> Vec<Range<usize>> {
-        if needle.is_empty() {
-            return Vec::new();
-        }
-        self.text.match_indices(needle).map(|(start, found)| start..start + found.len()).collect()
+    let mut made = Made::of(text, changes, "replacements")?;
+    for (index, one, error) in late {
+        let missing = || (index, error.clone());
+        let resolved = resolve(&made.text, one.find, one.replace_with, one.occurrences);
+        let resolved = resolved.map_err(|found| match found {
+            MatchError::Missing(_) => missing(),
+            found => (index, found),
+        })?;
+        likeness = likeness.max(resolved.likeness);
+        made.add(index, resolved.changes).ok_or_else(missing)??;
     }
-
-    /// The range of the original that a range of the folded text stands for.
-    fn original(&self, folded: &Range<usize>) -> Range<usize> {
-        let offset = |offset: usize| offset + self.left_out.partition_point(|&before| before < offset);
-        offset(folded.start)..offset(folded.end)
-    }
+    made.finish(text, likeness).map_err(|error| (0, error))
 }
 
-/// Appends `new`, each line ended as the line that it replaces: the first as the first of `place`, and so on; further
-/// ones as the last of them, or as the lines around when `place` lies inside one line. `ends` are those of the whole
-/// text, which may be one long line with very many places.
-fn push_with_line_ends_of(out: &mut String, new: &str, ends: &[(usize, &str)], place: &Range<usize>) {
-    let first = ends.partition_point(|(at, _)| *at < place.start);
-    let behind = ends.partition_point(|(at, _)| *at < place.end);
-    let mut replaced = ends.get(first..behind).unwrap_or_default().iter().map(|(_, end)| *end).peekable();
-    let around = || ends.get(behind).or_else(|| ends.get(..first)?.last()).map(|(_, end)| *end);
-    let mut line_end = if replaced.peek().is_some() { None } else { around() };
-    let mut rest = new;
-    while let Some((at, given)) = line_ends(rest).next() {
-        let (line, behind) = rest.split_at(at);
-        out.push_str(line);
-        line_end = replaced.next().or(line_end);
-        out.push_str(line_end.unwrap_or(given));
-        rest = behind.strip_prefix(given).unwrap_or_default();
-    }
-    out.push_str(rest);
-}
-
-/// The line ends of a text as they are written, in order, with where they stand.
-fn line_ends(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.match_indices(['\n', '\r']).filter_map(|(at, found)| match found {
-        "\r" if text.get(at + 1..).is_some_and(|behind| behind.starts_with('\n')) => {
-            Some((at, text.get(at..at + 2)?))
-        }
-        "\n" if text.get(..at).is_some_and(|before| before.ends_with('\r')) => None,
-        lone => Some((at, lone)),
-    })
-}
+const CHANGES_NOTHING: &str = "the replacement changes nothing: the new text is the same as the old one (line ends stay those of the file)";
 
 /// So many places are named; with more, the text to find is far too short anyway.
 const MAX_PLACES_NAMED: usize = 10;
 
-fn describe_places(text: &str, places: &[Range<usize>]) -> String {
+/// `instead` says what would make the text clear.
+fn describe_places(text: &str, places: &[Range<usize>], instead: &str) -> String {
     let mut lines = Vec::new();
     let mut line = 1;
     let mut counted = 0;
@@ -235,7 +168,7 @@ fn describe_places(text: &str, places: &[Range<usize>]) -> String {
     let more = places.len().saturating_sub(MAX_PLACES_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!(
-        "the text to find stands at {} places (lines {}{more}); add lines around it so that it stands only once, or ask to replace all",
+        "the text to find stands at {} places (lines {}{more}); add lines around it so that it stands only once, or {instead}",
         places.len(),
         lines.join(", "),
     )

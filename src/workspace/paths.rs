@@ -89,6 +89,22 @@ pub fn from_uri(uri: &str) -> Option<PathBuf> {
     decode(uri, Style::HOST).and_then(into_path)
 }
 
+/// As [`from_uri`] on a system that writes paths in this style; also `None` for a path that is no text.
+pub fn path_in(style: Style, uri: &str) -> Option<String> {
+    decode(uri, style).and_then(|path| String::from_utf8(path).ok())
+}
+
+/// As [`to_uri`] on a system that writes paths in this style.
+pub fn uri_in(style: Style, path: &str) -> String {
+    encode(path.as_bytes(), style)
+}
+
+/// By what an open document is known on a system that writes paths in this style: the same for every spelling of its
+/// URI.
+pub fn document_key_in(style: Style, uri: &str) -> String {
+    key_of(uri, style).into_owned()
+}
+
 /// The scheme before a URI's colon, when `text` looks like a URI. One letter is a drive, not a scheme.
 pub(crate) fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once(':')?;
@@ -185,8 +201,8 @@ fn with_true_case(path: &Path) -> Option<PathBuf> {
 }
 
 /// How paths are written; both styles work on every host, so that both can be tested.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
     Unix,
     Windows,
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, sync::Arc};
 
-use super::{FileError, FilePath, TurnFiles, Workspace, paths};
+use super::{FileError, FilePath, StagedChange, TurnFiles, Workspace, paths};
 
 pub(super) struct Project {
     _dir: tempfile::TempDir,
@@ -48,20 +48,37 @@ impl Project {
         self.workspace.overlay().close(&paths::to_uri(&self.root.join(path)));
     }
 
+    /// As `read_file` reads a whole file.
     pub(super) fn read(&self, path: &str) -> Result<String, FileError> {
-        self.files.read(&self.files.resolve(path)?).map(|text| text.text.to_string())
+        let path = self.files.resolve(path)?;
+        let text = self.files.read(&path)?.text;
+        self.files.show(&path, &text, std::slice::from_ref(&(0..usize::MAX)));
+        Ok(text.to_string())
     }
 
+    /// As `edit_file` edits: made of what the file says now. What there is not is created.
     pub(super) fn stage(&self, path: &str, text: &str) -> Result<(), FileError> {
-        self.files.stage(&self.files.resolve(path)?, text.to_owned())
+        let path = self.files.resolve(path)?;
+        let change = match self.files.read(&path) {
+            Ok(before) => StagedChange::Edit { path, before: before.text, after: text.to_owned() },
+            Err(_) => StagedChange::Write { path, text: text.to_owned() },
+        };
+        self.files.stage_all(vec![change])
+    }
+
+    /// As `write_file` writes: whole, whatever the file says.
+    pub(super) fn write_whole(&self, path: &str, text: &str) -> Result<(), FileError> {
+        let path = self.files.resolve(path)?;
+        self.files.stage_all(vec![StagedChange::Write { path, text: text.to_owned() }])
     }
 
     pub(super) fn delete(&self, path: &str) -> Result<(), FileError> {
-        self.files.stage_delete(&self.files.resolve(path)?)
+        self.files.stage_all(vec![StagedChange::Delete { path: self.files.resolve(path)? }])
     }
 
     pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
-        self.files.stage_move(&self.files.resolve(from)?, &self.files.resolve(to)?)
+        let (from, to) = (self.files.resolve(from)?, self.files.resolve(to)?);
+        self.files.stage_all(vec![StagedChange::Move { from, to }])
     }
 
     /// Staged edits as short lines: `create b`, `edit a`, `delete c`, `move d -> e`, with ` = text` behind those that

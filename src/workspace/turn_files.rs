@@ -1,17 +1,43 @@
 //! The workspace as one turn sees it, and what the turn has staged.
+//!
+//! A turn keeps what it has read of each file, and which lines of it the model was shown. Whether a file is still what
+//! the model knows is decided by its text alone, looked up anew (in the open buffer, else on disk) with every call:
+//! versions, times and closed buffers say less.
+//!
+//! | the file | read | edit | write whole | delete | move |
+//! |---|---|---|---|---|---|
+//! | there is none | refused, with what is near | refused | created | refused | refused |
+//! | never read in this turn | its text | made in it | refused | staged | staged |
+//! | never read, unsaved text in its open buffer | the buffer | made in the buffer | refused | refused | refused |
+//! | read in part, or lines were cut | its text | made in it | refused, with the lines | staged, unless unsaved | staged |
+//! | read whole | its text | made in it | staged | staged | staged |
+//! | its open buffer has changed since | the buffer as it is now | made in that | refused | refused | refused |
+//! | a command or somebody else has changed it on disk | the disk as it is now | made in that | refused | refused | refused |
+//! | closed after editing, unsaved | the disk | made in that | refused | refused | refused |
+//! | deleted by somebody since | refused | refused | created | refused | refused |
+//! | created by somebody since | its text | made in it | refused | staged | staged |
+//! | has a staged edit | the staged text | made in that | staged, when each of its lines was shown or written | the edit goes, and the file with it | goes along |
+//! | has a staged edit, and has changed beneath it | the staged text | refused, and the edit is dropped | the same | the same | the same |
+//!
+//! An edit needs no earlier read: it names the text that it replaces, which must stand there now and only once.
+//! "Refused" means that nothing changes and that the error says what to read first.
 
+mod known;
 mod settle;
+mod stage;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::{EditProposal, FileEdit, FileError, FilePath, FileText, Workspace, suggest};
 
-/// The largest text, old or new, of a staged edit, in bytes: what a person can still look through.
-const MAX_EDIT_BYTES: usize = 2_000_000;
+pub use stage::StagedChange;
+
+use known::{Author, Known};
 
 /// The workspace as one turn sees it: its own staged edits, then open buffers, then the disk. Methods block on file
 /// I/O: async callers go through `spawn_blocking`.
@@ -19,6 +45,8 @@ const MAX_EDIT_BYTES: usize = 2_000_000;
 pub struct TurnFiles {
     workspace: Arc<Workspace>,
     state: Mutex<State>,
+    /// Held while something is staged, so that what was looked up still holds when it is. Reads never wait for it.
+    staging: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -29,12 +57,21 @@ struct State {
     /// Paths whose entry changed since it was last asked.
     changed: BTreeSet<FilePath>,
     /// What each file said, staged edits aside, when this turn read it last.
-    seen: BTreeMap<FilePath, Arc<str>>,
+    seen: BTreeMap<FilePath, Known>,
+    /// The same for the staged text of each file that has one.
+    written: BTreeMap<FilePath, Known>,
+}
+
+/// What staging changes, to be put back.
+struct Snapshot {
+    staged: BTreeMap<FilePath, FileEdit>,
+    changed: BTreeSet<FilePath>,
+    written: BTreeMap<FilePath, Known>,
 }
 
 impl TurnFiles {
     pub fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace, state: Mutex::default() }
+        Self { workspace, state: Mutex::default(), staging: Mutex::default() }
     }
 
     pub fn workspace(&self) -> &Arc<Workspace> {
@@ -59,164 +96,26 @@ impl TurnFiles {
         self.workspace.open_document(path).is_some() || path.disk().is_some_and(Path::is_file)
     }
 
-    /// A read counts as seen by the model: see [`TurnFiles::stage`].
+    /// Takes notice of what the file says now: later changes are held against it. What of it reaches the model is for
+    /// [`TurnFiles::show`] to say.
     pub fn read(&self, path: &FilePath) -> Result<FileText, FileError> {
         if let Some(staged) = self.state().after(path) {
             return staged;
         }
         let text = self.workspace.read(path).map_err(|error| self.with_names(error, path))?;
-        self.state().seen.insert(path.clone(), Arc::clone(&text.text));
+        self.state().see(path, &text.text);
         Ok(text)
     }
 
-    /// Stages the whole new text of a file that exists or not yet; line ends as given.
-    ///
-    /// Refused when the file has changed since this turn read it last or staged its first edit of it (that edit is
-    /// then dropped), and when the editor holds unsaved text that this turn never read.
-    pub fn stage(&self, path: &FilePath, text: String) -> Result<(), FileError> {
-        self.workspace.check_editable(path)?;
-        if text.contains('\0') {
-            return Err(FileError::Other(format!(
-                "the new text of {path} has a NUL character; leave it out"
-            )));
-        }
-        let origin = self.origin(path);
-        let before = match self.workspace.read(&origin) {
-            Ok(before) => Some(before),
-            Err(FileError::Missing(_)) if path.disk().is_some() => None,
-            Err(error) => return Err(error),
-        };
-        let before_bytes = before.as_ref().map_or(0, |before| before.text.len());
-        if text.len().max(before_bytes) > MAX_EDIT_BYTES {
-            return Err(FileError::TooLargeEdit(path.to_string()));
-        }
-        if before.is_none() {
-            self.check_place(path)?;
-        }
-        let unread = origin.disk().is_some_and(|disk| self.workspace.is_dirty(disk));
-        let text = match (&before, text.strip_prefix('\u{feff}')) {
-            (Some(before), Some(rest)) if before.bom => rest.to_owned(),
-            _ => text,
-        };
-
+    /// The model is shown these whole lines (as [`str::lines`] counts them, from zero) of a text that [`TurnFiles::read`]
+    /// or a staged edit gave.
+    pub fn show(&self, path: &FilePath, text: &str, lines: &[Range<usize>]) {
         let mut state = self.state();
-        if let Some(edit) = state.staged.get(path) {
-            if !edit.is_made_for(before.as_ref()) {
-                state.staged.remove(path);
-                state.changed.insert(path.clone());
-                state.seen.remove(&origin);
-                return Err(FileError::Changed(path.to_string()));
-            }
-        } else if let Some(now) = before.as_ref().filter(|_| !state.is_vacated(path)) {
-            match state.seen.get(path) {
-                Some(seen) if *seen != now.text => return Err(FileError::Changed(path.to_string())),
-                None if unread => return Err(FileError::Unread(path.to_string())),
-                _ => {}
-            }
+        let is_staged = state.staged.contains_key(path);
+        let known = if is_staged { state.written.get_mut(path) } else { state.seen.get_mut(path) };
+        if let Some(known) = known.filter(|known| *known.text == *text) {
+            lines.iter().for_each(|lines| known.show(lines.clone()));
         }
-        match state.staged.remove(path) {
-            Some(edit) => state.put(FileEdit { before, after: Some(text), ..edit }),
-            None => match state.give_up_place(path) {
-                Some(before) => state.put(FileEdit::of(path, Some(before), Some(text))),
-                None => state.put(FileEdit::of(path, before, Some(text))),
-            },
-        }
-        Ok(())
-    }
-
-    /// Refused for text that this turn has not read, or not as it is now: see [`TurnFiles::stage`].
-    pub fn stage_delete(&self, path: &FilePath) -> Result<(), FileError> {
-        self.check_movable(path)?;
-        let text = self.read_for_change(path)?;
-        let mut state = self.state();
-        let Some(edit) = state.staged.remove(path) else {
-            state.put(FileEdit::of(path, Some(text), None));
-            return Ok(());
-        };
-        state.changed.insert(path.clone());
-        if let Some(before) = edit.before {
-            let origin = edit.moved_from.unwrap_or_else(|| path.clone());
-            state.put(FileEdit::of(&origin, Some(before), None));
-        }
-        Ok(())
-    }
-
-    /// `to` must not exist, and `from` must be as in [`TurnFiles::stage_delete`]. The text of a moved file can be edited before and after the move.
-    pub fn stage_move(&self, from: &FilePath, to: &FilePath) -> Result<(), FileError> {
-        if from == to {
-            return Err(FileError::SameFile(to.to_string()));
-        }
-        self.check_movable(from)?;
-        self.workspace.check_editable(to)?;
-        let Some(disk) = to.disk() else {
-            return Err(FileError::Other(format!("{to} is not a file name; give a path")));
-        };
-        let text = self.read_for_change(from)?;
-        if text.text.len() > MAX_EDIT_BYTES {
-            return Err(FileError::TooLargeEdit(from.to_string()));
-        }
-        let staged = self.state().after(to);
-        match staged {
-            Some(Ok(_)) => return Err(FileError::Exists(to.to_string())),
-            Some(Err(_)) => {}
-            None if disk.is_dir() => return Err(FileError::Directory(to.to_string())),
-            None if disk.symlink_metadata().is_ok() || self.workspace.open_document(to).is_some() => {
-                return Err(FileError::Exists(to.to_string()));
-            }
-            None => self.check_place(to)?,
-        }
-
-        let mut state = self.state();
-        let edit = state.staged.remove(from);
-        state.changed.insert(from.clone());
-        // Where the text came from before this turn, and what it was there; nothing for a file that the turn made.
-        let (origin, after, text_from) = match edit {
-            Some(edit) => {
-                let place = edit.moved_from.unwrap_or(edit.path);
-                (edit.before.map(|before| (place, before)), edit.after.unwrap_or_default(), edit.text_from)
-            }
-            None => (Some((from.clone(), text.clone())), text.text.to_string(), None),
-        };
-        let text_from = text_from.filter(|place| place != to);
-        match (origin, state.give_up_place(to)) {
-            (Some((origin, before)), None) if origin == *to => {
-                let edit = FileEdit::of(to, Some(before), Some(after));
-                state.put(FileEdit { text_from, ..edit });
-            }
-            (Some((origin, before)), None) => {
-                let edit = FileEdit::of(to, Some(before), Some(after));
-                state.put(FileEdit { moved_from: Some(origin), text_from, ..edit });
-            }
-            // The place held another file before this turn: that one gets the text, and the origin goes.
-            (Some((origin, before)), Some(replaced)) => {
-                let text_from = text_from.or_else(|| Some(origin.clone()));
-                let edit = FileEdit::of(to, Some(replaced), Some(after));
-                state.put(FileEdit { text_from, ..edit });
-                state.put(FileEdit::of(&origin, Some(before), None));
-            }
-            (None, replaced) => {
-                let edit = FileEdit::of(to, replaced, Some(after));
-                state.put(FileEdit { text_from, ..edit });
-            }
-        }
-        Ok(())
-    }
-
-    /// Stages an edit that an earlier turn has proposed, with what it is tied to.
-    pub fn restage(&self, edit: &FileEdit) -> Result<(), FileError> {
-        // Only what was read may be changed; what there is not is made.
-        let _ = self.read(edit.origin());
-        if let Some(from) = &edit.moved_from {
-            self.stage_move(from, &edit.path)?;
-        }
-        match &edit.after {
-            Some(text) => self.stage(&edit.path, text.clone())?,
-            None => self.stage_delete(&edit.path)?,
-        }
-        if let Some(staged) = self.state().staged.get_mut(&edit.path) {
-            staged.text_from = edit.text_from.clone();
-        }
-        Ok(())
     }
 
     /// What has been staged so far.
@@ -243,59 +142,6 @@ impl TurnFiles {
         moved_from.unwrap_or_else(|| path.clone())
     }
 
-    /// The text of a file that is to go from its place. Refused as in [`TurnFiles::stage`]: what the user typed and the
-    /// model has not seen is not taken away.
-    fn read_for_change(&self, path: &FilePath) -> Result<FileText, FileError> {
-        if let Some(staged) = self.state().after(path) {
-            return staged;
-        }
-        let now = self.workspace.read(path).map_err(|error| self.with_names(error, path))?;
-        let unread = path.disk().is_some_and(|disk| self.workspace.is_dirty(disk));
-        match self.state().seen.get(path) {
-            Some(seen) if *seen != now.text => Err(FileError::Changed(path.to_string())),
-            None if unread => Err(FileError::Unread(path.to_string())),
-            _ => Ok(now),
-        }
-    }
-
-    /// Only files that are on disk, or that this turn made, can be moved or deleted.
-    fn check_movable(&self, path: &FilePath) -> Result<(), FileError> {
-        self.workspace.check_editable(path)?;
-        let Some(disk) = path.disk() else {
-            return Err(FileError::Unsaved(path.to_string()));
-        };
-        if self.state().after(path).is_some() {
-            return Ok(());
-        }
-        if disk.is_dir() {
-            return Err(FileError::Directory(path.to_string()));
-        }
-        if !disk.exists() && self.workspace.open_document(path).is_some() {
-            return Err(FileError::Unsaved(path.to_string()));
-        }
-        Ok(())
-    }
-
-    /// Whether a new file can stand at a path: everything above is, or will be, a directory, and it is none itself.
-    fn check_place(&self, path: &FilePath) -> Result<(), FileError> {
-        let Some(disk) = path.disk() else { return Ok(()) };
-        let above = disk.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
-        if above.is_some_and(|above| !above.is_dir()) {
-            return Err(FileError::BelowFile(path.to_string()));
-        }
-        let state = self.state();
-        for edit in state.staged.values().filter(|edit| edit.after.is_some()) {
-            let Some(other) = edit.path.disk().filter(|other| *other != disk) else { continue };
-            if disk.starts_with(other) {
-                return Err(FileError::BelowFile(path.to_string()));
-            }
-            if other.starts_with(disk) {
-                return Err(FileError::Directory(path.to_string()));
-            }
-        }
-        Ok(())
-    }
-
     /// Adds to a missing file's name what is near.
     pub(super) fn with_names(&self, error: FileError, path: &FilePath) -> FileError {
         if !matches!(error, FileError::Missing(_)) || path.disk().is_none() {
@@ -310,6 +156,15 @@ impl TurnFiles {
 }
 
 impl State {
+    /// Takes notice of what a file says, staged edits aside.
+    fn see(&mut self, path: &FilePath, text: &Arc<str>) {
+        let known = match self.seen.get(path) {
+            Some(seen) => seen.in_text(Arc::clone(text), Author::Other),
+            None => Known::nothing_of(Arc::clone(text)),
+        };
+        self.seen.insert(path.clone(), known);
+    }
+
     /// What staged edits say about a path: its text, that there is no file any more, or nothing.
     fn after(&self, path: &FilePath) -> Option<Result<FileText, FileError>> {
         if let Some(edit) = self.staged.get(path) {
@@ -324,6 +179,43 @@ impl State {
         }
         let moved = self.staged.values().find(|edit| edit.moved_from.as_ref() == Some(path))?;
         Some(Err(FileError::Missing(format!("{path} any more: it was moved to {} in this turn", moved.path))))
+    }
+
+    /// What the model knows of what it would read at a path; `now` is what stands there, staged edits aside. `None` where
+    /// there is no text.
+    fn known(&self, path: &FilePath, now: Option<&FileText>) -> Option<Known> {
+        match self.after(path) {
+            Some(Ok(staged)) => {
+                Some(self.written.get(path).cloned().unwrap_or_else(|| Known::nothing_of(staged.text)))
+            }
+            Some(Err(_)) => None,
+            None => {
+                let now = Arc::clone(&now?.text);
+                Some(match self.seen.get(path) {
+                    Some(seen) => seen.in_text(now, Author::Other),
+                    None => Known::nothing_of(now),
+                })
+            }
+        }
+    }
+
+    /// Takes notice of what the model knows of a staged text.
+    fn write(&mut self, path: &FilePath, known: Known) {
+        if self.staged.contains_key(path) {
+            self.written.insert(path.clone(), known);
+        } else {
+            // What it says is what stands there anyway.
+            self.written.remove(path);
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { staged: self.staged.clone(), changed: self.changed.clone(), written: self.written.clone() }
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) {
+        let Snapshot { staged, changed, written } = snapshot;
+        (self.staged, self.changed, self.written) = (staged, changed, written);
     }
 
     fn is_vacated(&self, path: &FilePath) -> bool {

@@ -5,6 +5,7 @@ use super::{
     change::nothing,
     files::{by_name, locate, tree},
     outputs::{Fate, reason},
+    read::read_whole,
     scene::Scene,
     section::{Section, counted, fence_language, fenced, ticked},
     wish::Target,
@@ -19,6 +20,10 @@ pub(super) fn create(path: &str, text: &str, overwrite: bool, board: &Board<'_>)
             ticked(path)
         ))
         .with_files(vec![path.to_owned()]));
+    }
+    if !there.is_error {
+        // A file is not replaced that was not read to its end.
+        read_whole(path, board)?;
     }
     let written = board.ask(Call::new("write_file").with("path", path).with("text", text))?;
     if written.is_error {

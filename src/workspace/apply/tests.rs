@@ -158,9 +158,9 @@ fn what_others_saved_meanwhile_is_not_taken_back() {
     transaction.run(&project.files.proposal().files[..1]).unwrap();
     let edit = &project.files.proposal().files[0];
     let written = b"A\n".to_vec();
-    let permissions = fs::metadata(project.root.join("a.txt")).unwrap().permissions();
+    let metadata = fs::metadata(project.root.join("a.txt")).unwrap();
     let path = edit.path.disk().unwrap().to_owned();
-    transaction.done.push(Done::Replaced { path, written, bytes: b"a\n".to_vec(), permissions });
+    transaction.done.push(Done::Replaced { path, written, bytes: b"a\n".to_vec(), metadata });
     project.write("a.txt", "theirs\n");
     assert_eq!(transaction.undo().len(), 1, "the user is told that a.txt is not what it was before, and why");
     expect![[r#"
@@ -185,4 +185,56 @@ fn folders_made_for_a_file_that_failed_go_again() {
         a.txt = "theirs\n"
     "#]]
     .assert_eq(&project.disk());
+}
+
+/// Needs the right to give files away; without it there is nothing to keep.
+#[cfg(unix)]
+#[test]
+fn a_file_stays_with_its_owner() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let project = Project::new(&[("a.txt", "a\n")]);
+    let place = project.root.join("a.txt");
+    if chown(&place, Some(12_345), Some(54_321)).is_err() {
+        return;
+    }
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o4750)).unwrap();
+    project.stage("a.txt", "A\n").unwrap();
+    assert_eq!(apply(&project), "applied");
+    let metadata = fs::metadata(&place).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid(), metadata.mode() & 0o7777), (12_345, 54_321, 0o4750));
+}
+
+#[cfg(unix)]
+#[test]
+fn another_hard_link_keeps_the_old_text() {
+    let project = Project::new(&[("a.txt", "a\n")]);
+    fs::hard_link(project.root.join("a.txt"), project.root.join("b.txt")).unwrap();
+    project.stage("a.txt", "A\n").unwrap();
+    check(
+        &project,
+        "applied",
+        expect![[r#"
+        a.txt = "A\n"
+        b.txt = "a\n"
+    "#]],
+    );
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Any bytes around the edit, of any line ends, with and without a mark and a last line end.
+    #[test]
+    fn no_byte_changes_but_those_of_the_edit(
+        mark in proptest::bool::ANY,
+        before in "([a-c \\t]{0,3}(\r\n|\n|\r)){0,4}",
+        after in "((\r\n|\n|\r)[a-c \\t]{0,3}){0,4}",
+    ) {
+        let mark = if mark { "\u{feff}" } else { "" };
+        let project = Project::new(&[("a.txt", &format!("{mark}{before}here{after}"))]);
+        project.stage("a.txt", &format!("{before}there{after}")).unwrap();
+        proptest::prop_assert_eq!(apply(&project), "applied");
+        let now = fs::read_to_string(project.root.join("a.txt")).unwrap();
+        proptest::prop_assert_eq!(now, format!("{mark}{before}there{after}"));
+    }
 }

@@ -1,3 +1,9 @@
+mod carry;
+mod each;
+mod hunks;
+mod near_misses;
+mod random;
+
 use expect_test::{Expect, expect};
 
 use super::*;
@@ -132,16 +138,12 @@ fn the_new_places_are_named() {
 }
 
 #[test]
-fn indentation_is_not_guessed_but_named() {
+fn another_indentation_is_that_of_the_file() {
     check(
         RUST,
         "go(1);\n  }",
         "go(9);\n  }",
-        expect![[r#"
-        the text to find is not in the file; the nearest is at lines 2-3:
-        2:     go(1);
-        3: }
-        line 2 is `    go(1);`, not `go(1);` (only the indentation differs)"#]],
+        expect![[r#"Indentation "fn a() {\n    go(9);\n}\n// tail with words\n""#]],
     );
 }
 
@@ -170,15 +172,14 @@ fn the_nearest_lines_and_their_first_difference_are_shown() {
 }
 
 #[test]
-fn line_numbers_copied_from_a_shown_file_are_recognised() {
+fn line_numbers_copied_from_a_shown_file_are_left_out() {
+    check("a\nbeta\n", "2: beta", "2: gamma", expect![[r#"Wrapping "a\ngamma\n""#]]);
     check(
         "a\nbeta\n",
-        "2: beta",
+        "2: gamma\n3: delta",
         "",
         expect![[r#"
-        the text to find is not in the file; it seems to begin its lines with line numbers, which are not part of the file: leave them out; the nearest is line 2:
-        2: beta
-        line 2 is `beta`, not `2: beta` (the first difference)"#]],
+        the text to find is not in the file; it seems to begin its lines with line numbers, which are not part of the file: leave them out, and nothing in it is near; read the file again and copy the text from there"#]],
     );
 }
 

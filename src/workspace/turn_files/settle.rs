@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::TurnFiles;
+use super::{
+    TurnFiles,
+    known::{Author, Known},
+};
 use crate::workspace::FileEdit;
 
 impl TurnFiles {
@@ -15,11 +18,16 @@ impl TurnFiles {
             let mut state = self.state();
             state.staged.remove(&edit.path);
             state.seen.remove(edit.origin());
+            let known = state.written.remove(&edit.path);
             if let Some(after) = &edit.after {
                 // An editor may write other line ends.
                 let is_same = |now: &Arc<str>| now.lines().eq(after.lines());
                 let seen = now.filter(is_same).unwrap_or_else(|| after.as_str().into());
-                state.seen.insert(edit.path.clone(), seen);
+                let known = match known {
+                    Some(known) => known.in_text(seen, Author::Model),
+                    None => Known::nothing_of(seen),
+                };
+                state.seen.insert(edit.path.clone(), known);
             }
         }
     }
@@ -29,6 +37,7 @@ impl TurnFiles {
         let mut state = self.state();
         for edit in edits {
             state.staged.remove(&edit.path);
+            state.written.remove(&edit.path);
         }
     }
 }

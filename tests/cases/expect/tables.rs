@@ -1,6 +1,6 @@
 //! Tables: every row yields what it says.
 
-use askls::workspace::paths;
+use askls::workspace::paths::{self, Style};
 use serde_json::Value;
 
 use super::{Faults, Seen, endings::error_faults};
@@ -9,46 +9,38 @@ fn rows<'a>(seen: &Seen<'a>) -> &'a [Value] {
     seen.run.given["table"].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn is_of_host(row: &Value) -> bool {
-    row["platform"] != "windows"
+/// The rows of Windows do not depend on the host.
+fn style(row: &Value) -> Style {
+    if row["platform"] == "windows" { Style::Windows } else { Style::Unix }
 }
 
-/// Why the rows of another platform say nothing here.
-fn other_platforms(seen: &Seen<'_>) -> Result<(), String> {
-    if rows(seen).iter().all(is_of_host) {
-        return Ok(());
-    }
-    Err("rows for Windows need a path style that only the unit tests of askls can choose; the others hold"
-        .to_owned())
+fn path(row: &Value) -> Option<String> {
+    paths::path_in(style(row), row["uri"].as_str()?)
 }
 
 pub(super) fn all_rows(value: &Value, seen: &Seen<'_>) -> Faults {
     let column = value.as_str().unwrap_or_default();
     let mut faults = Vec::new();
     for (number, row) in rows(seen).iter().enumerate() {
-        let found = match row["uri"].as_str() {
-            Some(_) if !is_of_host(row) => continue,
-            Some(uri) => paths::from_uri(uri).map(|path| path.display().to_string()),
+        let found = match row.get("uri") {
+            Some(_) => path(row),
             None => seen.observed.rows.get(number).and_then(|row| row.path.clone()),
         };
         if found.as_deref() != row[column].as_str() {
             faults.push(format!("row {number}: {found:?}, not {}", row[column]));
         }
     }
-    if faults.is_empty() {
-        other_platforms(seen)?;
-    }
     Ok(faults)
 }
 
-/// Rows that name another are the same document: one path.
+/// Rows that name another are the same document: one key.
 pub(super) fn same_as(seen: &Seen<'_>) -> Faults {
     let mut faults = Vec::new();
-    let path = |row: &Value| row["uri"].as_str().and_then(paths::from_uri);
-    for (number, row) in rows(seen).iter().enumerate().filter(|(_, row)| is_of_host(row)) {
+    let key = |row: &Value| row["uri"].as_str().map(|uri| paths::document_key_in(style(row), uri));
+    for (number, row) in rows(seen).iter().enumerate() {
         let other = row["same_as"].as_u64().and_then(|other| usize::try_from(other).ok());
         if let Some(other) = other.and_then(|other| rows(seen).get(other))
-            && path(row) != path(other)
+            && key(row) != key(other)
         {
             faults.push(format!("row {number} is not the same document as {other}"));
         }
@@ -57,10 +49,13 @@ pub(super) fn same_as(seen: &Seen<'_>) -> Faults {
 }
 
 pub(super) fn round_trip(seen: &Seen<'_>) -> Faults {
-    let rows = rows(seen).iter().filter(|row| is_of_host(row));
-    let paths = rows.filter_map(|row| row["uri"].as_str().and_then(paths::from_uri));
-    let faults = paths.filter(|path| paths::from_uri(&paths::to_uri(path)).as_ref() != Some(path));
-    Ok(faults.map(|path| format!("{} does not come back", path.display())).collect())
+    let comes_back = |row: &&Value| {
+        let there = path(row);
+        let again = there.as_ref().map(|path| paths::uri_in(style(row), path));
+        there.is_some() && again.and_then(|uri| paths::path_in(style(row), &uri)) == there
+    };
+    let lost = rows(seen).iter().filter(|row| !comes_back(row));
+    Ok(lost.map(|row| format!("{} does not come back", row["uri"])).collect())
 }
 
 pub(super) fn paths_any(value: &Value, seen: &Seen<'_>) -> Faults {

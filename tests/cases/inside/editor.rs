@@ -7,7 +7,7 @@ use askls::workspace::{
     EditProposal, FileEdit, TurnFiles,
     position::{Encoding, LineStarts},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{House, call_context};
 use crate::{case::Run, names, observed::Observed, world::World};
@@ -30,12 +30,24 @@ pub(super) async fn calls(
             event(house, world, call)?;
             continue;
         };
-        let result = tokio::time::timeout(
-            crate::stretched(run.wall),
-            house.bench.call(&house.toolbox, tool, &call["args"], call_context(&files)),
-        )
-        .await
-        .map_err(|_| format!("{tool} did not end"))?;
+        let make = async |tool: &str| {
+            let called = house.bench.call(&house.toolbox, tool, &call["args"], call_context(&files));
+            let result = tokio::time::timeout(crate::stretched(run.wall), called).await;
+            result.map_err(|_| format!("{tool} did not end"))
+        };
+        let mut result = make(tool).await?;
+        if is_to_be_read_first(house, tool, &call["args"], &files) && !result.ok {
+            house
+                .bench
+                .call(
+                    &house.toolbox,
+                    "read_file",
+                    &json!({"path": call["args"]["path"]}),
+                    call_context(&files),
+                )
+                .await;
+            result = make(tool).await?;
+        }
         let is_edit =
             names::tool_of_askls(tool).is_some_and(|own| own.ends_with("_file") && own != "read_file");
         observed.results.push(result);
@@ -52,6 +64,14 @@ pub(super) async fn calls(
         }
     }
     Ok(())
+}
+
+/// A file is replaced whole only by a model that has read it, which one that is told so does. Cases know no such rule;
+/// those that are about unsaved text want the refusal.
+fn is_to_be_read_first(house: &House, tool: &str, arguments: &Value, files: &TurnFiles) -> bool {
+    let path = arguments["path"].as_str().and_then(|path| files.resolve(path).ok());
+    tool == "write_file"
+        && path.is_some_and(|path| files.exists(&path) && house.workspace.open_document(&path).is_none())
 }
 
 /// Somebody else, or the user, does something between two calls.

@@ -1,0 +1,375 @@
+//! Staging: every change is held against what the model knows of the file, and several are staged all or none.
+
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use super::{
+    TurnFiles,
+    known::{Author, Known, name_lines},
+};
+use crate::workspace::{FileEdit, FileError, FilePath, FileText, guard};
+
+/// The largest text, old or new, of a staged edit, in bytes: what a person can still look through.
+pub(super) const MAX_EDIT_BYTES: usize = 2_000_000;
+
+/// One change of [`TurnFiles::stage_all`]. The table in the module's documentation says when each is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StagedChange {
+    /// A new file, or the whole text of one that exists, written without regard to the old one. Line ends as given.
+    Write {
+        path: FilePath,
+        text: String,
+    },
+    /// What was made of the text that [`TurnFiles::read`] gave. Line ends as given.
+    Edit {
+        path: FilePath,
+        before: Arc<str>,
+        after: String,
+    },
+    Delete {
+        path: FilePath,
+    },
+    /// `to` must not exist. The text can be edited before and after.
+    Move {
+        from: FilePath,
+        to: FilePath,
+    },
+}
+
+impl TurnFiles {
+    /// Stages changes in their order, each on top of those before, or none of them: the error is that of the first one
+    /// that cannot be staged.
+    ///
+    /// A staged edit whose file has changed beneath it is dropped even so: it could not be applied any more.
+    pub fn stage_all(&self, changes: Vec<StagedChange>) -> Result<(), FileError> {
+        let _staging = self.staging();
+        for change in &changes {
+            self.drop_stale(change.place())?;
+        }
+        // One change is staged whole or not at all by itself.
+        let before = (changes.len() > 1).then(|| self.state().snapshot());
+        for change in changes {
+            if let Err(error) = self.stage_one(change) {
+                if let Some(before) = before {
+                    self.state().restore(before);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stages an edit that an earlier turn has proposed, with what it is tied to.
+    pub fn restage(&self, edit: &FileEdit) -> Result<(), FileError> {
+        let _staging = self.staging();
+        // Only what was read may be changed; what there is not is made.
+        let _ = self.read(edit.origin());
+        if let Some(from) = &edit.moved_from {
+            self.stage_move(from, &edit.path)?;
+        }
+        match &edit.after {
+            // The model of this turn need not know what an earlier one wrote.
+            Some(text) => self.stage_text(&edit.path, text.clone(), Author::Other)?,
+            None => self.stage_deletion(&edit.path)?,
+        }
+        if let Some(staged) = self.state().staged.get_mut(&edit.path) {
+            staged.text_from = edit.text_from.clone();
+        }
+        Ok(())
+    }
+
+    fn staging(&self) -> MutexGuard<'_, ()> {
+        self.staging.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stage_one(&self, change: StagedChange) -> Result<(), FileError> {
+        match change {
+            StagedChange::Write { path, text } => {
+                self.workspace.check_editable(&path)?;
+                self.check_known_whole(&path)?;
+                self.stage_text(&path, text, Author::Model)
+            }
+            StagedChange::Edit { path, before, after } => {
+                if self.read(&path)?.text != before {
+                    return Err(FileError::Changed(path.to_string()));
+                }
+                self.stage_text(&path, after, Author::Model)
+            }
+            StagedChange::Delete { path } => {
+                self.check_unsaved_is_known(&path)?;
+                self.stage_deletion(&path)
+            }
+            StagedChange::Move { from, to } => self.stage_move(&from, &to),
+        }
+    }
+
+    fn stage_text(&self, path: &FilePath, text: String, author: Author) -> Result<(), FileError> {
+        self.workspace.check_editable(path)?;
+        if path.disk().is_some_and(guard::is_notebook) {
+            return Err(FileError::Notebook(path.to_string()));
+        }
+        if text.contains('\0') {
+            return Err(FileError::Other(format!(
+                "the new text of {path} has a NUL character; leave it out"
+            )));
+        }
+        let origin = self.origin(path);
+        let before = self.base(&origin)?;
+        if before.is_none() && path.disk().is_none() {
+            return Err(FileError::Missing(format!("{path}; its buffer is not open any more")));
+        }
+        let before_bytes = before.as_ref().map_or(0, |before| before.text.len());
+        if text.len().max(before_bytes) > MAX_EDIT_BYTES {
+            return Err(FileError::TooLargeEdit(path.to_string()));
+        }
+        if before.is_none() {
+            self.check_place(path)?;
+        }
+        let is_unsaved = origin.disk().is_some_and(|disk| self.workspace.is_dirty(disk));
+        let text = match (&before, text.strip_prefix('\u{feff}')) {
+            (Some(before), Some(rest)) if before.bom => rest.to_owned(),
+            _ => text,
+        };
+
+        let mut state = self.state();
+        if let Some(edit) = state.staged.get(path) {
+            if !edit.is_made_for(before.as_ref()) {
+                return Err(FileError::Changed(path.to_string()));
+            }
+        } else if let Some(now) = before.as_ref().filter(|_| !state.is_vacated(path)) {
+            match state.seen.get(path) {
+                Some(seen) if seen.text != now.text => return Err(FileError::Changed(path.to_string())),
+                None if is_unsaved => return Err(FileError::Unread(path.to_string())),
+                _ => {}
+            }
+        }
+        let known = match state.known(path, before.as_ref()) {
+            Some(known) => known.in_text(text.as_str().into(), author),
+            None if author == Author::Model => Known::all_of(text.as_str().into()),
+            None => Known::nothing_of(text.as_str().into()),
+        };
+        match state.staged.remove(path) {
+            Some(edit) => state.put(FileEdit { before, after: Some(text), ..edit }),
+            None => match state.give_up_place(path) {
+                Some(before) => state.put(FileEdit::of(path, Some(before), Some(text))),
+                None => state.put(FileEdit::of(path, before, Some(text))),
+            },
+        }
+        state.write(path, known);
+        Ok(())
+    }
+
+    fn stage_deletion(&self, path: &FilePath) -> Result<(), FileError> {
+        self.check_movable(path)?;
+        let text = self.read_for_change(path)?;
+        let mut state = self.state();
+        state.written.remove(path);
+        let Some(edit) = state.staged.remove(path) else {
+            state.put(FileEdit::of(path, Some(text), None));
+            return Ok(());
+        };
+        state.changed.insert(path.clone());
+        if let Some(before) = edit.before {
+            let origin = edit.moved_from.unwrap_or_else(|| path.clone());
+            state.put(FileEdit::of(&origin, Some(before), None));
+        }
+        Ok(())
+    }
+
+    fn stage_move(&self, from: &FilePath, to: &FilePath) -> Result<(), FileError> {
+        if from == to {
+            return Err(FileError::SameFile(to.to_string()));
+        }
+        self.check_movable(from)?;
+        self.workspace.check_editable(to)?;
+        let Some(disk) = to.disk() else {
+            return Err(FileError::Other(format!("{to} is not a file name; give a path")));
+        };
+        let text = self.read_for_change(from)?;
+        if text.text.len() > MAX_EDIT_BYTES {
+            return Err(FileError::TooLargeEdit(from.to_string()));
+        }
+        let staged = self.state().after(to);
+        match staged {
+            Some(Ok(_)) => return Err(FileError::Exists(to.to_string())),
+            Some(Err(_)) => {}
+            None if disk.is_dir() => return Err(FileError::Directory(to.to_string())),
+            None if disk.symlink_metadata().is_ok() || self.workspace.open_document(to).is_some() => {
+                return Err(FileError::Exists(to.to_string()));
+            }
+            None => self.check_place(to)?,
+        }
+
+        let mut state = self.state();
+        let known = state.known(from, Some(&text));
+        state.written.remove(from);
+        let edit = state.staged.remove(from);
+        state.changed.insert(from.clone());
+        // Where the text came from before this turn, and what it was there; nothing for a file that the turn made.
+        let (origin, after, text_from) = match edit {
+            Some(edit) => {
+                let place = edit.moved_from.unwrap_or(edit.path);
+                (edit.before.map(|before| (place, before)), edit.after.unwrap_or_default(), edit.text_from)
+            }
+            None => (Some((from.clone(), text.clone())), text.text.to_string(), None),
+        };
+        let text_from = text_from.filter(|place| place != to);
+        match (origin, state.give_up_place(to)) {
+            (Some((origin, before)), None) if origin == *to => {
+                let edit = FileEdit::of(to, Some(before), Some(after));
+                state.put(FileEdit { text_from, ..edit });
+            }
+            (Some((origin, before)), None) => {
+                let edit = FileEdit::of(to, Some(before), Some(after));
+                state.put(FileEdit { moved_from: Some(origin), text_from, ..edit });
+            }
+            // The place held another file before this turn: that one gets the text, and the origin goes.
+            (Some((origin, before)), Some(replaced)) => {
+                let text_from = text_from.or_else(|| Some(origin.clone()));
+                let edit = FileEdit::of(to, Some(replaced), Some(after));
+                state.put(FileEdit { text_from, ..edit });
+                state.put(FileEdit::of(&origin, Some(before), None));
+            }
+            (None, replaced) => {
+                let edit = FileEdit::of(to, replaced, Some(after));
+                state.put(FileEdit { text_from, ..edit });
+            }
+        }
+        if let Some(known) = known {
+            state.write(to, known);
+        }
+        Ok(())
+    }
+
+    /// What a file says, staged edits aside; `None` where there is none.
+    fn base(&self, path: &FilePath) -> Result<Option<FileText>, FileError> {
+        match self.workspace.read(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(FileError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Drops the staged edit of a path whose file is no longer what it was made for.
+    fn drop_stale(&self, path: &FilePath) -> Result<(), FileError> {
+        if !self.state().staged.contains_key(path) {
+            return Ok(());
+        }
+        let origin = self.origin(path);
+        let now = self.base(&origin)?;
+        let mut state = self.state();
+        if state.staged.get(path).is_none_or(|edit| edit.is_made_for(now.as_ref())) {
+            return Ok(());
+        }
+        state.staged.remove(path);
+        state.written.remove(path);
+        state.seen.remove(&origin);
+        state.changed.insert(path.clone());
+        Err(FileError::Changed(path.to_string()))
+    }
+
+    /// Refused while there is a line of the file that the model neither was shown nor wrote: it would be lost unseen.
+    fn check_known_whole(&self, path: &FilePath) -> Result<(), FileError> {
+        let staged = self.state().after(path);
+        let is_staged = staged.is_some();
+        let now = match staged {
+            Some(staged) => staged.ok(),
+            None => self.base(path)?,
+        };
+        let Some(now) = now else { return Ok(()) };
+        if now.text.len() > MAX_EDIT_BYTES {
+            return Err(FileError::TooLargeEdit(path.to_string()));
+        }
+        let state = self.state();
+        if !is_staged && state.seen.get(path).is_some_and(|seen| seen.text != now.text) {
+            return Err(FileError::Changed(path.to_string()));
+        }
+        let known = state.known(path, Some(&now)).unwrap_or_else(|| Known::nothing_of(now.text));
+        let unknown = known.unknown();
+        if unknown.is_empty() {
+            Ok(())
+        } else if known.is_nothing() {
+            Err(FileError::NotRead(path.to_string()))
+        } else {
+            Err(FileError::ReadInPart(path.to_string(), name_lines(&unknown)))
+        }
+    }
+
+    /// Unsaved text is nowhere but in the editor: the model must have seen all of it before it is taken away.
+    fn check_unsaved_is_known(&self, path: &FilePath) -> Result<(), FileError> {
+        let origin = self.origin(path);
+        if !origin.disk().is_some_and(|disk| self.workspace.is_dirty(disk)) {
+            return Ok(());
+        }
+        match self.state().seen.get(&origin) {
+            None => Err(FileError::Unread(path.to_string())),
+            Some(seen) => match seen.unknown() {
+                unknown if unknown.is_empty() => Ok(()),
+                _ if seen.is_nothing() => Err(FileError::Unread(path.to_string())),
+                unknown => Err(FileError::ReadInPart(path.to_string(), name_lines(&unknown))),
+            },
+        }
+    }
+
+    /// The text of a file that is to go from its place. What the user typed and the model has not seen is not taken
+    /// away.
+    fn read_for_change(&self, path: &FilePath) -> Result<FileText, FileError> {
+        if let Some(staged) = self.state().after(path) {
+            return staged;
+        }
+        let now = self.workspace.read(path).map_err(|error| self.with_names(error, path))?;
+        let is_unsaved = path.disk().is_some_and(|disk| self.workspace.is_dirty(disk));
+        match self.state().seen.get(path) {
+            Some(seen) if seen.text != now.text => Err(FileError::Changed(path.to_string())),
+            None if is_unsaved => Err(FileError::Unread(path.to_string())),
+            _ => Ok(now),
+        }
+    }
+
+    /// Only files that are on disk, or that this turn made, can be moved or deleted.
+    fn check_movable(&self, path: &FilePath) -> Result<(), FileError> {
+        self.workspace.check_editable(path)?;
+        let Some(disk) = path.disk() else {
+            return Err(FileError::Unsaved(path.to_string()));
+        };
+        if self.state().after(path).is_some() {
+            return Ok(());
+        }
+        if disk.is_dir() {
+            return Err(FileError::Directory(path.to_string()));
+        }
+        if !disk.exists() && self.workspace.open_document(path).is_some() {
+            return Err(FileError::Unsaved(path.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Whether a new file can stand at a path: everything above is, or will be, a directory, and it is none itself.
+    fn check_place(&self, path: &FilePath) -> Result<(), FileError> {
+        let Some(disk) = path.disk() else { return Ok(()) };
+        let above = disk.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
+        if above.is_some_and(|above| !above.is_dir()) {
+            return Err(FileError::BelowFile(path.to_string()));
+        }
+        let state = self.state();
+        for edit in state.staged.values().filter(|edit| edit.after.is_some()) {
+            let Some(other) = edit.path.disk().filter(|other| *other != disk) else { continue };
+            if disk.starts_with(other) {
+                return Err(FileError::BelowFile(path.to_string()));
+            }
+            if other.starts_with(disk) {
+                return Err(FileError::Directory(path.to_string()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl StagedChange {
+    /// Where the text stands that the change is made to.
+    fn place(&self) -> &FilePath {
+        match self {
+            Self::Write { path, .. } | Self::Edit { path, .. } | Self::Delete { path } => path,
+            Self::Move { from, .. } => from,
+        }
+    }
+}

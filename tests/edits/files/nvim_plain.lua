@@ -1,0 +1,206 @@
+--- Drives askls from a real Neovim without any plugin: what a user has after the lines of editors/README.md.
+---
+---     nvim -l tests/editors/nvim_plain.lua target/debug/askls
+local here = vim.fs.dirname(vim.uv.fs_realpath(debug.getinfo(1, 'S').source:sub(2)))
+local h = dofile(here .. '/nvim_harness.lua')
+local test, wait, equal, contains = h.test, h.wait, h.equal, h.contains
+
+local exits = {}
+local function remember_exit(name)
+  vim.lsp.config(name, {
+    on_exit = function(code, signal)
+      exits[name] = { code, signal }
+    end,
+  })
+end
+
+--- The lines that editors/README.md gives for a Neovim without the plugin.
+local function lines_of_the_readme()
+  local readme = table.concat(vim.fn.readfile(here .. '/../../editors/README.md'), '\n')
+  return assert(readme:match('\n## Neovim\n.-```lua\n(.-)```'), 'the README has no such lines')
+end
+
+local function run(client, bufnr, command, argument, handler)
+  local request = { title = command, command = command, arguments = argument and { argument } or {} }
+  client:exec_cmd(request, { bufnr = bufnr }, handler)
+end
+
+--- Sends a command and waits for its result.
+local function result_of(client, bufnr, command, argument)
+  local done, failure, result
+  run(client, bufnr, command, argument, function(...)
+    done, failure, result = true, ...
+  end)
+  wait(function()
+    return done
+  end, command)
+  equal(nil, failure and failure.message, command .. ' failed')
+  return result
+end
+
+local bufnr, client
+
+test('the server attaches to a file by the lines of the README', function()
+  equal('askls', vim.fs.basename(h.cmd[1]), 'the name of the server, as the README has it in PATH')
+  vim.env.PATH = vim.fs.dirname(h.cmd[1]) .. ':' .. vim.env.PATH
+  remember_exit('askls')
+  assert(loadstring(lines_of_the_readme()))()
+  bufnr, client = h.open('askls')
+  equal('askls', client.server_info.name, 'serverInfo.name')
+  equal(h.root, vim.fs.normalize(client.root_dir), 'root')
+end)
+
+test('an ask shows its progress and answers from the real files', function()
+  local result = result_of(client, bufnr, 'askls.ask', { prompt = 'What files are in the current directory? Then read Cargo.toml.' })
+  equal('answer', result.stopReason, 'stopReason')
+  contains('main.rs', result.answer, 'the answer')
+  contains('name = "sample"', result.answer, 'the answer')
+  equal('none', result.edits, 'edits')
+  wait(h.progress_has_ended, 'the end of the progress')
+  h.check_progress()
+  equal('Ask agent', h.progress[1].title, 'title')
+  -- The message comes beside the response: left alone, the next test would take it for its own.
+  wait(function()
+    return #h.messages + #h.questions > 0
+  end, 'the message')
+end)
+
+test("the README's :Ask brings the answer as a message", function()
+  vim.cmd('Ask Read Cargo.toml')
+  wait(function()
+    return #h.messages + #h.questions > 0
+  end, 'the message')
+  local message = h.messages[1] or h.questions[1].prompt
+  contains('Cargo.toml', message, 'the message')
+  equal(nil, message:find('\n'), 'a line break in the message')
+end)
+
+test('an edit of unsaved text is proposed, applied when Apply is chosen, and undone in one step', function()
+  vim.api.nvim_buf_set_lines(bufnr, 0, 0, false, { '// typed, not saved' })
+  vim.cmd('let &undolevels = &undolevels') -- closes the undo block
+  local before = h.text(bufnr)
+  h.choose = 'Apply'
+  local result = result_of(client, bufnr, 'askls.ask', { prompt = 'replace `hello` with `goodbye` in main.rs' })
+  equal('proposed', result.edits, 'edits')
+  equal({ vim.uri_from_bufnr(bufnr) }, result.files, 'files')
+  wait(function()
+    return h.text(bufnr)[3] == '    println!("goodbye \u{1F980}");'
+  end, 'the edit')
+  h.choose = nil
+  equal('// typed, not saved', h.text(bufnr)[1], 'the unsaved line')
+  equal(1, #h.questions, 'questions, of which one holds the answer and its edits')
+  contains('edit main.rs', h.questions[1].prompt, 'the question')
+  equal({ 'Apply', 'Review', 'Discard', 'Open answer' }, h.questions[1].titles, 'the actions offered')
+  equal(h.main, vim.fn.readfile(h.root .. '/main.rs'), 'the file on disk')
+  vim.cmd.undo()
+  equal(before, h.text(bufnr), 'the text after one undo')
+  vim.cmd.undo()
+end)
+
+test('an edit that nobody answered stays open for askls.acceptEdits', function()
+  local result = result_of(client, bufnr, 'askls.ask', { prompt = 'replace `hello` with `welcome` in main.rs' })
+  equal('proposed', result.edits, 'edits')
+  local accepted = result_of(client, bufnr, 'askls.acceptEdits', { threadId = result.threadId })
+  equal(true, accepted.applied, 'applied')
+  wait(function()
+    return h.text(bufnr)[2] == '    println!("welcome \u{1F980}");'
+  end, 'the edit')
+  vim.cmd.undo()
+  equal(h.main, h.text(bufnr), 'the text after one undo')
+end)
+
+test('a comment line `ask: ...?` offers its question as a code action', function()
+  local wanted = 'Ask agent: where is main defined?'
+  vim.api.nvim_win_set_cursor(0, { #h.main, 5 })
+  local offered = {}
+  vim.lsp.buf.code_action({
+    apply = true,
+    filter = function(action)
+      table.insert(offered, action.title)
+      return action.title == wanted
+    end,
+  })
+  wait(function()
+    return #offered > 0
+  end, 'code actions')
+  equal(true, vim.list_contains(offered, wanted), 'the question among ' .. table.concat(offered, ' | '))
+  wait(h.progress_has_ended, 'the end of the progress')
+  wait(function()
+    return #h.messages + #h.questions > 0
+  end, 'the answer')
+end)
+
+test('a bad argument is refused with its path', function()
+  local failure
+  run(client, bufnr, 'askls.ask', { prompt = 7 }, function(err)
+    failure = err
+  end)
+  wait(function()
+    return failure
+  end, 'the error')
+  equal(-32602, failure.code, 'code')
+  contains('arguments[0].prompt', failure.message, 'message')
+end)
+
+test('the server ends with code 0 when it is told to', function()
+  vim.lsp.enable('askls', false)
+  wait(function()
+    return exits.askls
+  end, 'the exit')
+  equal({ 0, 0 }, exits.askls, 'exit code and signal')
+end)
+
+local slow_bufnr, slow
+local pid_file = h.root .. '/.git/pid'
+
+local function hello(token)
+  return { command = 'askls.ask', arguments = { { prompt = 'hello?' } }, workDoneToken = token }
+end
+
+test('$/cancelRequest ends a turn whose model never answers, and its progress', function()
+  local cmd = { 'sh', '-c', 'echo $$ > "$0"; exec "$@"', pid_file }
+  vim.lsp.config('askls-silent', {
+    cmd = vim.list_extend(cmd, h.cmd),
+    root_markers = { '.git' },
+    init_options = h.silent_model_settings(),
+  })
+  remember_exit('askls-silent')
+  vim.lsp.enable('askls-silent')
+  slow_bufnr, slow = h.open('askls-silent')
+  local _, id = slow:request('workspace/executeCommand', hello(), function() end, slow_bufnr)
+  wait(function()
+    return #h.progress > 1
+  end, 'a report')
+  contains('step 1 of 50', h.progress[2].message, 'the report')
+  equal(nil, h.progress[2].percentage, 'the percentage, which nobody can know')
+  slow:cancel_request(id)
+  wait(h.progress_has_ended, 'the end of the progress')
+  h.check_progress()
+end)
+
+test('window/workDoneProgress/cancel does the same', function()
+  slow:request('workspace/executeCommand', hello('mine'), function() end, slow_bufnr)
+  wait(function()
+    return #h.progress > 0
+  end, 'the progress to begin')
+  slow:notify('window/workDoneProgress/cancel', { token = 'mine' })
+  wait(h.progress_has_ended, 'the end of the progress')
+  h.check_progress()
+end)
+
+test('Neovim notices when the server dies in the middle of a turn', function()
+  run(slow, slow_bufnr, 'askls.ask', { prompt = 'hello?' }, function() end)
+  wait(function()
+    return #h.progress > 0
+  end, 'the progress to begin')
+  vim.uv.kill(tonumber(vim.fn.readfile(pid_file)[1]), 'sigkill')
+  wait(function()
+    return exits['askls-silent']
+  end, 'the exit')
+  equal(9, exits['askls-silent'][2], 'signal')
+  wait(function()
+    return #vim.lsp.get_clients({ name = 'askls-silent' }) == 0
+  end, 'the client to go')
+end)
+
+h.finish()
