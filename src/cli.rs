@@ -1,9 +1,10 @@
-//! The same agent without an editor: `askls ask`, `askls status`.
+//! The same agent without an editor: `askls ask`, `askls undo`, `askls status`.
 
 mod approver;
 mod ask;
 mod printer;
 mod status;
+mod undo;
 mod view;
 
 use std::{
@@ -43,6 +44,9 @@ pub enum Command {
     /// Ask the agent about a folder and print its answer.
     #[command(after_help = EXIT_CODES)]
     Ask(AskArguments),
+    /// Take the newest turn that was applied back, in an editor or by --apply; an undo can be undone with --redo.
+    #[command(after_help = UNDO_EXIT_CODES)]
+    Undo(UndoArguments),
     /// Say which model would answer, why, and at what price; list every setting and where it comes from.
     Status(StatusArguments),
     /// Print the JSON schema of the settings.
@@ -52,6 +56,9 @@ pub enum Command {
 const EXIT_CODES: &str = "\
 Exit codes: 0 answer, 1 a limit was reached, 2 wrong arguments or settings, 3 the model server failed, 4 interrupted, \
 5 refused, 6 empty answer, 7 the answer came, but it or its edits could not be written, 130 cancelled.";
+
+const UNDO_EXIT_CODES: &str = "\
+Exit codes: 0 done, 2 wrong arguments or settings, 7 nothing was changed, as stderr says why.";
 
 #[derive(Debug, Args)]
 pub struct AskArguments {
@@ -90,10 +97,32 @@ pub struct StatusArguments {
 }
 
 #[derive(Debug, Args)]
-struct CommonArguments {
+pub struct UndoArguments {
+    #[command(flatten)]
+    root: RootArguments,
+    /// Apply the turn again that was undone last.
+    #[arg(long, conflicts_with = "list")]
+    redo: bool,
+    /// List what can be undone and what was, newest first, and change nothing.
+    #[arg(long)]
+    list: bool,
+    /// What to do with files that have changed since: take only the agent's part back, make the whole files what they were,
+    /// or change nothing, which is what happens anyway.
+    #[arg(long, value_name = "HOW", value_parser = ["merge", "restore", "cancel"])]
+    on_conflict: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct RootArguments {
     /// The project's folder; may be repeated.
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct CommonArguments {
+    #[command(flatten)]
+    root: RootArguments,
     /// The model's name as its server knows it; `offline` is the built-in model.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -148,6 +177,11 @@ pub async fn ask(arguments: AskArguments, environment: &Environment) -> ExitCode
     ending(ask::run(arguments, environment).await)
 }
 
+/// Runs `askls undo`.
+pub fn undo(arguments: &UndoArguments, environment: &Environment) -> ExitCode {
+    ending(undo::run(arguments, environment))
+}
+
 /// Runs `askls status`.
 pub async fn status(arguments: StatusArguments, environment: &Environment) -> ExitCode {
     ending(status::run(arguments, environment).await)
@@ -169,7 +203,7 @@ fn ending(result: anyhow::Result<Exit>) -> ExitCode {
     }
 }
 
-impl CommonArguments {
+impl RootArguments {
     /// The folders, absolute.
     fn roots(&self) -> anyhow::Result<Vec<PathBuf>> {
         self.root
@@ -180,6 +214,21 @@ impl CommonArguments {
                 Ok(path)
             })
             .collect()
+    }
+
+    /// The settings that hold for `roots`; what is wrong with them is told.
+    fn settings(&self, environment: &Environment, roots: &[PathBuf]) -> Settings {
+        let loaded = Settings::load(environment, roots);
+        for warning in &loaded.warnings {
+            complain(&format!("warning: {warning}\n"));
+        }
+        loaded.settings
+    }
+}
+
+impl CommonArguments {
+    fn roots(&self) -> anyhow::Result<Vec<PathBuf>> {
+        self.root.roots()
     }
 
     /// The settings that hold for `roots` under these arguments and `others`. What is wrong on the command line is an

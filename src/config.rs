@@ -284,6 +284,13 @@ impl Settings {
         self.environment.cache_folder()
     }
 
+    /// The place for the checkpoints of all workspaces; `None` when they are switched off, or when the environment names no
+    /// folder for them. Not created here.
+    pub fn checkpoints_folder(&self) -> Option<PathBuf> {
+        let folder = self.environment.state_folder()?.join("checkpoints");
+        self.values.checkpoints.unwrap_or(true).then_some(folder)
+    }
+
     fn origin(&self, name: &str) -> Origin {
         self.set.get(name).map_or(Origin::Default, |(_, origin)| origin.clone())
     }

@@ -42,6 +42,7 @@ fn main() -> anyhow::Result<ExitCode> {
                 lsp::serve(tokio::io::stdin(), tokio::io::stdout(), environment).await
             }
             Some(Command::Ask(arguments)) => cli::ask(arguments, &environment).await,
+            Some(Command::Undo(arguments)) => cli::undo(&arguments, &environment),
             Some(Command::Status(arguments)) => cli::status(arguments, &environment).await,
             Some(Command::SettingsSchema) => cli::settings_schema(),
         }

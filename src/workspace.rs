@@ -3,6 +3,7 @@
 
 pub mod answer_file;
 mod apply;
+pub mod checkpoints;
 pub mod deceptive;
 mod disk;
 pub mod document;

@@ -6,6 +6,8 @@
 mod support {
     pub(crate) mod model;
 }
+#[path = "cli/undo.rs"]
+mod undo;
 
 use std::{
     fs,

@@ -50,6 +50,8 @@ pub struct UserInput {
     pub prompt: String,
     pub mode: Mode,
     pub focus: Option<Focus>,
+    /// What has become of the agent's edits since its last turn, a sentence each.
+    pub news: Vec<String>,
 }
 
 /// The place in the editor that the question is about.
@@ -68,6 +70,10 @@ pub struct Focus {
 /// instructions, which must stay the same.
 pub(super) fn user_message(input: &UserInput) -> UserMessage {
     let mut context = String::new();
+    for news in &input.news {
+        context.push_str(news);
+        context.push('\n');
+    }
     match input.mode {
         Mode::Ask => {}
         Mode::Edit => context.push_str("Make this change as edits to the files.\n"),
@@ -122,7 +128,7 @@ mod tests {
     use crate::workspace::Workspace;
 
     fn check(focus: Focus, mode: Mode, expected: Expect) {
-        let input = UserInput { prompt: "why?".to_owned(), mode, focus: Some(focus) };
+        let input = UserInput { prompt: "why?".to_owned(), mode, focus: Some(focus), ..UserInput::default() };
         expected.assert_eq(&user_message(&input).context.unwrap_or_default());
     }
 
@@ -162,6 +168,17 @@ mod tests {
                 Selected lines 1-900 (long: read them from the file).
                 </context>"#]],
         );
+    }
+
+    #[test]
+    fn the_model_is_told_that_its_edits_were_undone() {
+        let news = vec!["The user has undone your edits of a.rs.".to_owned()];
+        let input = UserInput { prompt: "why?".to_owned(), news, ..UserInput::default() };
+        expect![[r#"
+            <context>
+            The user has undone your edits of a.rs.
+            </context>"#]]
+        .assert_eq(&user_message(&input).context.unwrap_or_default());
     }
 
     #[test]

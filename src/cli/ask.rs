@@ -2,8 +2,9 @@
 
 use std::{
     io::{self, IsTerminal as _, Read as _},
+    path::PathBuf,
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use anyhow::Context as _;
@@ -16,7 +17,11 @@ use crate::{
     protocol::{Event, StopReason, ThreadId, Usage},
     signals::Signals,
     tools::Toolbox,
-    workspace::{EditProposal, FileEdit, TurnFiles, Workspace},
+    workspace::{
+        EditProposal, FileEdit, TurnFiles, Workspace,
+        checkpoints::{Checkpoints, TurnMark},
+        edit::Conflict,
+    },
 };
 
 use super::{
@@ -62,6 +67,8 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     };
     let thread = Thread::new();
     let thread_id = thread.id().clone();
+    let keeper =
+        Keeper { folder: loaded.settings.checkpoints_folder(), turn: TurnMark::new(&thread_id, &prompt) };
     let turn = turn(loaded.settings, thread, prompt, context, printer.clone(), style.format);
     let mut turn = AbortOnDropHandle::new(tokio::spawn(turn));
     let ended = tokio::select! {
@@ -83,7 +90,9 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
         }
     };
     let exit = match ended {
-        Ok(Ok(result)) => finish(&result, files.proposal(), &files, &printer, arguments.apply).await,
+        Ok(Ok(result)) => {
+            finish(&result, files.proposal(), &files, &printer, arguments.apply.then_some(keeper)).await
+        }
         Ok(Err(error)) => {
             printer.notice(format!("error: {error}"));
             Exit::Turn(error.kind.stop_reason())
@@ -150,7 +159,7 @@ async fn finish(
     proposal: EditProposal,
     files: &Arc<TurnFiles>,
     printer: &Printer,
-    apply: bool,
+    apply: Option<Keeper>,
 ) -> Exit {
     let exit = Exit::Turn(result.stop_reason);
     if proposal.is_empty() {
@@ -161,10 +170,10 @@ async fn finish(
         1 => "1 file".to_owned(),
         count => format!("{count} files"),
     };
-    if !apply {
+    let Some(keeper) = apply else {
         printer.notice(format!("nothing was written: --apply writes this change of {count}"));
         return exit;
-    }
+    };
     if !result.is_whole() {
         printer.notice(format!(
             "nothing was written: this change of {count} is not whole, since the agent did not come to its end"
@@ -173,10 +182,16 @@ async fn finish(
     }
     let workspace = Arc::clone(files.workspace());
     let lines: Vec<_> = proposal.files.iter().map(written_line).collect();
-    let written = tokio::task::spawn_blocking(move || proposal.apply_to_disk(&workspace)).await;
-    match written {
-        Ok(Ok(())) => {
+    let write = move || -> Result<_, Vec<Conflict>> {
+        proposal.apply_to_disk(&workspace)?;
+        Ok(keeper.keep(&proposal.files, &workspace))
+    };
+    match tokio::task::spawn_blocking(write).await {
+        Ok(Ok(kept)) => {
             printer.notice(lines.join("\n"));
+            if let Err(error) = kept {
+                printer.notice(format!("warning: askls undo cannot take this back: {error}"));
+            }
             exit
         }
         Ok(Err(conflicts)) => {
@@ -190,6 +205,23 @@ async fn finish(
             printer.notice(format!("writing broke off, which is a fault of askls: {error}"));
             Exit::NotWritten
         }
+    }
+}
+
+/// Keeps what was written, so that `askls undo` can take it back.
+struct Keeper {
+    /// `None` when no checkpoints are kept.
+    folder: Option<PathBuf>,
+    turn: TurnMark,
+}
+
+impl Keeper {
+    fn keep(&self, done: &[FileEdit], workspace: &Workspace) -> io::Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let now = SystemTime::now();
+        let checkpoints = Checkpoints::open(folder, &workspace.roots(), now)?;
+        checkpoints.keep(&self.turn, done, workspace, now)?;
+        Ok(())
     }
 }
 

@@ -70,6 +70,20 @@ impl Environment {
         Some(folder?.join("askls"))
     }
 
+    /// The folder for what askls remembers from run to run, whether it exists or not.
+    pub fn state_folder(&self) -> Option<PathBuf> {
+        let folder = if cfg!(windows) {
+            self.folder("LOCALAPPDATA")
+        } else {
+            self.folder("XDG_STATE_HOME").or_else(|| {
+                let below_home =
+                    if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/state" };
+                Some(self.home()?.join(below_home))
+            })
+        };
+        Some(folder?.join("askls"))
+    }
+
     pub fn home(&self) -> Option<PathBuf> {
         self.folder(if cfg!(windows) { "USERPROFILE" } else { "HOME" })
     }
@@ -130,6 +144,7 @@ mod tests {
         let home = environment(&[("HOME", "/h")]);
         assert_eq!(home.user_file(), Some("/h/.config/askls/config.toml".into()));
         assert_eq!(home.cache_folder(), Some("/h/.cache/askls".into()));
+        assert_eq!(home.state_folder(), Some("/h/.local/state/askls".into()));
         let xdg = environment(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_CACHE_HOME", "relative")]);
         assert_eq!(xdg.user_file(), Some("/c/askls/config.toml".into()));
         assert_eq!(xdg.cache_folder(), Some("/h/.cache/askls".into()));

@@ -97,6 +97,8 @@ fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
         "repeated_calls" => at_most(proposed.repeated_calls, current.repeated_calls, Default::default()),
         "on_limit" => at_most(proposed.on_limit, current.on_limit, Default::default()),
         "edits" => at_most(proposed.edits, current.edits, Default::default()),
+        // Without them nothing can be taken back, and with them texts lie elsewhere: neither is less than the other.
+        "checkpoints" => proposed.checkpoints == Some(current.checkpoints.unwrap_or(true)),
         "approvals" => at_most(proposed.approvals, current.approvals, Default::default()),
         "approval_timeout" => at_most(
             proposed.approval_timeout,

@@ -120,6 +120,10 @@ pub struct Values {
     /// What happens to the edits of a turn.
     #[schemars(extend("default" = Edits::default()))]
     pub edits: Option<Edits>,
+    /// Whether the texts of applied turns are kept outside the project, so that `askls.undoTurn` and `askls undo` can take a
+    /// turn back. A project may not change it.
+    #[schemars(extend("default" = true))]
+    pub checkpoints: Option<bool>,
     /// What goes ahead without a question.
     #[schemars(extend("default" = Approvals::default()))]
     pub approvals: Option<Approvals>,

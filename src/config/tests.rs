@@ -116,6 +116,7 @@ fn with_nothing_set_everything_is_its_default() {
         unknown_tools = tell
         repeated_calls = refuse
         edits = propose
+        checkpoints = true
         approvals = edits
         approval_timeout = 120
         command_timeout = 120

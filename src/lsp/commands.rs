@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{Error, Result};
 
 use super::{
+    edits::UndoParams,
     lsp_types::{ExecuteCommandParams, MessageType},
     session::Session,
     transport, turn,
@@ -18,17 +19,20 @@ use crate::{
         report::{Report, line, shown_json},
     },
     protocol::ThreadId,
-    workspace::position,
+    workspace::{checkpoints::Direction, position},
 };
 
 /// Registered with the editor. VS Code makes each of them a command of its own by this name.
-pub(super) const NAMES: [&str; 7] = [ASK, STOP, ACCEPT_EDITS, REJECT_EDITS, SHOW_EDITS, NEW_THREAD, STATUS];
+pub(super) const NAMES: [&str; 9] =
+    [ASK, STOP, ACCEPT_EDITS, REJECT_EDITS, SHOW_EDITS, UNDO_TURN, REDO_TURN, NEW_THREAD, STATUS];
 
 pub(super) const ASK: &str = "askls.ask";
 pub(super) const ACCEPT_EDITS: &str = "askls.acceptEdits";
 pub(super) const REJECT_EDITS: &str = "askls.rejectEdits";
 const STOP: &str = "askls.stop";
 const SHOW_EDITS: &str = "askls.showEdits";
+const UNDO_TURN: &str = "askls.undoTurn";
+const REDO_TURN: &str = "askls.redoTurn";
 const NEW_THREAD: &str = "askls.newThread";
 const STATUS: &str = "askls.status";
 
@@ -39,6 +43,8 @@ enum Command {
     AcceptEdits(AcceptParams),
     RejectEdits(EditParams),
     ShowEdits(ThreadParams),
+    /// `askls.undoTurn` and `askls.redoTurn`.
+    Undo(Direction, UndoParams),
     NewThread,
     Status,
 }
@@ -148,6 +154,7 @@ async fn run(session: &Arc<Session>, command: Command) -> Result<Value> {
             Ok(json!({ "rejected": files.len(), "files": files }))
         }
         Command::ShowEdits(ThreadParams { thread_id }) => session.show_edits(thread_id).await,
+        Command::Undo(direction, params) => Ok(session.undo_turn(direction, params).await),
         Command::NewThread => Ok(json!({ "threadId": session.new_thread() })),
         Command::Status => Ok(status(session).await),
     }
@@ -212,6 +219,8 @@ fn parse(name: &str, arguments: Vec<Value>) -> Result<Command> {
         ACCEPT_EDITS => parse_argument(argument).map(Command::AcceptEdits),
         REJECT_EDITS => parse_argument(argument).map(Command::RejectEdits),
         SHOW_EDITS => parse_argument(argument).map(Command::ShowEdits),
+        UNDO_TURN => parse_argument(argument).map(|params| Command::Undo(Direction::Undo, params)),
+        REDO_TURN => parse_argument(argument).map(|params| Command::Undo(Direction::Redo, params)),
         NEW_THREAD => parse_argument(argument).map(|NoParams {}| Command::NewThread),
         STATUS => parse_argument(argument).map(|NoParams {}| Command::Status),
         _ => {
@@ -332,6 +341,16 @@ mod tests {
         check("askls.stop", json!([]), expect!["Stop(ThreadParams { thread_id: None })"]);
         check("askls.newThread", json!([null]), expect!["NewThread"]);
         check(
+            "askls.undoTurn",
+            json!([]),
+            expect!["Undo(Undo, UndoParams { thread_id: None, on_conflict: Ask })"],
+        );
+        check(
+            "askls.redoTurn",
+            json!([{ "onConflict": "merge" }]),
+            expect!["Undo(Redo, UndoParams { thread_id: None, on_conflict: Merge })"],
+        );
+        check(
             "askls.acceptEdits",
             json!([{}]),
             expect!["AcceptEdits(AcceptParams { thread_id: None, uri: None, report: false })"],
@@ -344,7 +363,7 @@ mod tests {
             "askls.sing",
             json!([]),
             expect![
-                "-32602: command: there is no command askls.sing; the commands are askls.ask, askls.stop, askls.acceptEdits, askls.rejectEdits, askls.showEdits, askls.newThread, askls.status"
+                "-32602: command: there is no command askls.sing; the commands are askls.ask, askls.stop, askls.acceptEdits, askls.rejectEdits, askls.showEdits, askls.undoTurn, askls.redoTurn, askls.newThread, askls.status"
             ],
         );
     }

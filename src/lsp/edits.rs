@@ -5,8 +5,10 @@
 //! proposed, and the user is told. A client that takes no edits at all gets the diff, and nothing is written.
 
 mod apply;
+mod checkpoints;
 mod names;
 mod steps;
+mod undo;
 mod workspace_edit;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -29,7 +31,9 @@ use crate::{
 };
 use names::named;
 
+pub(super) use checkpoints::Journal;
 pub(super) use steps::{StepApplier, StepEdits};
+pub(super) use undo::UndoParams;
 
 /// How long the question about edits stays open. After that the code actions remain.
 const QUESTION_LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -191,6 +195,7 @@ impl Session {
         // An editor or a shell runs such a file by itself: writing it is more than an edit, and the user is asked.
         let is_run_unasked = proposal.files.iter().any(FileEdit::is_run_unasked);
         let in_hand = self.offered(thread_id, &steps.in_hand());
+        self.set_offering_turn(steps.turn());
         let number = self.offer(thread_id, proposal);
         self.put_back(thread_id, in_hand);
         match (settings.edits(), result.stop_reason) {

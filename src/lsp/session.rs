@@ -21,7 +21,7 @@ use super::{
     answer::Answers,
     capabilities::{self, Capabilities},
     editor::Editor,
-    edits::Offer,
+    edits::{Journal, Offer},
     lsp_types::ProgressToken,
     settings::SettingsSource,
 };
@@ -29,7 +29,7 @@ use crate::{
     agent::Thread,
     config::Environment,
     protocol::ThreadId,
-    workspace::{Workspace, paths},
+    workspace::{Workspace, checkpoints::TurnMark, paths},
 };
 
 /// Turns that run at once; more wait in line. Each may hold a connection, a command and a thread's history.
@@ -42,6 +42,9 @@ pub(super) const MAX_TURNS: usize = 256;
 /// Those with a turn or with edits do not count: both have limits of their own.
 const MAX_IDLE_THREADS: usize = 100;
 
+/// Sentences that wait to be told to a model: the last ones say how things are.
+const MAX_NEWS: usize = 10;
+
 /// How long turns get at the end of the process to stop their commands.
 const END_GRACE: Duration = Duration::from_millis(900);
 
@@ -52,6 +55,7 @@ pub(super) struct Session {
     pub(super) answers: Answers,
     /// Edits that wait for the user's word, by the thread that made them.
     pub(super) offers: DashMap<ThreadId, Offer>,
+    pub(super) journal: Journal,
     /// Buffers whose text is not known since a change did not fit.
     pub(super) lost_documents: DashMap<String, ()>,
     /// One question of an agent at a time: the user must know what they answer.
@@ -74,6 +78,10 @@ pub(super) struct Session {
 struct Slot {
     thread: Option<Thread>,
     last_used: u64,
+    /// The turn whose edits are on offer, or were last.
+    turn: Option<TurnMark>,
+    /// What the model is to be told with the next turn.
+    news: Vec<String>,
 }
 
 /// A turn that runs or waits in line.
@@ -102,6 +110,7 @@ impl Session {
             settings: SettingsSource::new(environment),
             answers: Answers::default(),
             offers: DashMap::new(),
+            journal: Journal::default(),
             lost_documents: DashMap::new(),
             questions: Semaphore::new(1),
             turn_permits: Arc::new(Semaphore::new(MAX_RUNNING_TURNS)),
@@ -210,7 +219,8 @@ impl Session {
     pub(super) fn new_thread(&self) -> ThreadId {
         let thread = Thread::new();
         let id = thread.id().clone();
-        self.threads.insert(id.clone(), Slot { thread: Some(thread), last_used: self.next_number() });
+        let slot = Slot { thread: Some(thread), last_used: self.next_number(), turn: None, news: Vec::new() };
+        self.threads.insert(id.clone(), slot);
         self.forget_old_threads();
         id
     }
@@ -226,6 +236,32 @@ impl Session {
         if let Some(mut slot) = self.threads.get_mut(thread.id()) {
             slot.thread = Some(thread);
         }
+    }
+
+    /// Says which turn has made the edits that are on offer in its thread.
+    pub(super) fn set_offering_turn(&self, turn: &TurnMark) {
+        if let Some(mut slot) = self.threads.get_mut(&turn.thread) {
+            slot.turn = Some(turn.clone());
+        }
+    }
+
+    /// The turn that has made the edits that are on offer.
+    pub(super) fn offering_turn(&self, id: &ThreadId) -> TurnMark {
+        let turn = self.threads.get(id).and_then(|slot| slot.turn.clone());
+        turn.unwrap_or_else(|| TurnMark::new(id, ""))
+    }
+
+    /// Has the model told something with the thread's next turn; nothing for a thread that is not of this session.
+    pub(super) fn add_news(&self, id: &ThreadId, news: String) {
+        if let Some(mut slot) = self.threads.get_mut(id) {
+            let surplus = (slot.news.len() + 1).saturating_sub(MAX_NEWS);
+            slot.news.drain(..surplus);
+            slot.news.push(news);
+        }
+    }
+
+    pub(super) fn take_news(&self, id: &ThreadId) -> Vec<String> {
+        self.threads.get_mut(id).map(|mut slot| std::mem::take(&mut slot.news)).unwrap_or_default()
     }
 
     /// A thread that was just made is the last to go.

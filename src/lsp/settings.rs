@@ -109,6 +109,11 @@ impl SettingsSource {
         loaded.settings
     }
 
+    /// The place for checkpoints under the settings as they are now; blocks.
+    pub(super) fn checkpoints_folder(&self, roots: &[PathBuf]) -> Option<PathBuf> {
+        self.load(roots).checkpoints_folder()
+    }
+
     /// Everything that is wrong with the settings now.
     pub(super) fn warnings(&self) -> Vec<String> {
         lock(&self.warnings).current.iter().map(ToString::to_string).collect()

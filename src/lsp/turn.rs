@@ -23,7 +23,7 @@ use crate::{
     model::ModelError,
     protocol::{StopReason, ThreadId, Usage},
     tools::Toolbox,
-    workspace::{TurnFiles, position},
+    workspace::{TurnFiles, checkpoints::TurnMark, position},
 };
 
 /// LSP's `RequestFailed`: the request was right and could not be done.
@@ -105,7 +105,8 @@ impl Turn {
         let thread_id = thread.id().clone();
         let observer = Observer::start(Arc::clone(&self.session.editor), token);
         let files = Arc::new(TurnFiles::new(Arc::clone(&self.session.workspace)));
-        let steps = Arc::new(StepEdits::default());
+        let mark = TurnMark::new(&thread_id, &self.params.prompt);
+        let steps = Arc::new(StepEdits::of(mark));
         let work = self.work(&mut thread, &settings, &files, &steps, &observer);
         let result = AssertUnwindSafe(work).catch_unwind().await;
         let ended = match result {
@@ -220,6 +221,7 @@ impl Turn {
             prompt: self.params.prompt.clone(),
             mode: self.params.mode,
             focus: self.focus(files).await,
+            news: session.take_news(thread.id()),
         };
         let approver = EditorApprover::new(Arc::clone(session), settings.approval_timeout(), place);
         let approver = Arc::new(approver);

@@ -279,14 +279,17 @@ impl EditProposal {
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A stretch of lines that differ, with nothing equal between them.
-struct Stretch {
-    before: ops::Range<usize>,
-    after: ops::Range<usize>,
+pub(super) struct Stretch {
+    /// Bytes of the text before.
+    pub(super) before: ops::Range<usize>,
+    /// Bytes of the text after.
+    pub(super) after: ops::Range<usize>,
     before_lines: ops::Range<usize>,
     after_lines: ops::Range<usize>,
 }
 
-fn stretches(before: &str, after: &str) -> Vec<Stretch> {
+/// The stretches of whole lines that differ, in order.
+pub(super) fn stretches(before: &str, after: &str) -> Vec<Stretch> {
     let (old_starts, new_starts) = (LineStarts::new(before), LineStarts::new(after));
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
         (old_starts.lines(before).collect(), new_starts.lines(after).collect());

@@ -1,4 +1,10 @@
 //! Finds the text that a model wants to replace: exactly once, or refused with what is nearest.
+//!
+//! Models quote a text nearly right: with another indentation, other quotes, without a comment. So there are ranks of
+//! likeness ([`Likeness`]), from byte for byte to a block of which the frame fits. Each is tried only when those above found
+//! nothing, and each has to find exactly one place. A wrong place is far worse than a refusal: a model tries again.
+//!
+//! What is carried over to the file is the edit, not the text: see `carry`.
 
 mod anchors;
 mod carry;
@@ -55,7 +61,7 @@ pub struct Replaced {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
     Exact,
-    /// But for line ends: the replacement took those of the file.
+    /// But for line ends.
     LineEnds,
     /// But for line ends and blanks before them.
     TrailingSpaces,
@@ -63,7 +69,7 @@ pub enum Likeness {
     Indentation,
     /// But for quotes, dashes, blanks and other characters that look alike.
     Typography,
-    /// But for blank lines between the lines.
+    /// But for blank lines between the lines, or comments that were left out.
     BlankLines,
     /// But for what tools put around a text: line numbers, escapes, entities, a code fence.
     Wrapping,
@@ -80,8 +86,12 @@ impl Likeness {
             Self::TrailingSpaces => "blanks at the ends of lines differed from find",
             Self::Indentation => "the indentation differed from find; that of the file was kept",
             Self::Typography => "quotes, dashes or blanks differed from find; those of the file were kept",
-            Self::BlankLines => "blank lines differed from find; those of the file were kept",
-            Self::Wrapping => "line numbers or escapes in find are not in the file and were left out",
+            Self::BlankLines => {
+                "find left out blank lines or comments, or had more; those of the file were kept"
+            }
+            Self::Wrapping => {
+                "find had line numbers, escapes or a fence that are not in the file; it was read without them"
+            }
             Self::Anchors => {
                 "find was not quite what the file says; lines that were not to change were kept as they are"
             }

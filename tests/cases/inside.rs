@@ -281,7 +281,7 @@ impl Turns {
             diagnostics: Vec::new(),
         });
         let mode = if self.house.is_read_only { Mode::Plan } else { Mode::Ask };
-        let input = UserInput { prompt: prompt.to_owned(), mode, focus };
+        let input = UserInput { prompt: prompt.to_owned(), mode, focus, ..UserInput::default() };
         let (thread, house) = (Arc::clone(&self.thread), Arc::clone(&self.house));
         let task = tokio::spawn(async move {
             let mut thread = thread.lock().await;

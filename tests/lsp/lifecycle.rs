@@ -31,10 +31,12 @@ fn initialize_names_the_server_and_its_commands() {
             "askls.acceptEdits",
             "askls.ask",
             "askls.newThread",
+            "askls.redoTurn",
             "askls.rejectEdits",
             "askls.showEdits",
             "askls.status",
             "askls.stop",
+            "askls.undoTurn",
         ])
     );
 }

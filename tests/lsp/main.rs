@@ -29,3 +29,4 @@ mod limits;
 mod provider;
 mod settings;
 mod support;
+mod undo;

@@ -70,7 +70,7 @@ async fn a_plan_cannot_do_more_than_read() {
         applier: None,
         cancel: CancellationToken::new(),
     };
-    let input = UserInput { prompt: "plan".to_owned(), mode: Mode::Plan, focus: None };
+    let input = UserInput { prompt: "plan".to_owned(), mode: Mode::Plan, ..UserInput::default() };
     bench.agent.run_turn(&mut bench.thread, input, &context).await;
     assert_eq!(bench.ran.load(Ordering::SeqCst), 0);
 }

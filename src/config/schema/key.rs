@@ -165,6 +165,7 @@ pub const KEYS: &[Key] = &[
     Key::new("unknown_tools", "one of stop, tell", "tell", ProjectRule::Narrower),
     Key::new("repeated_calls", "one of stop, refuse", "refuse", ProjectRule::Narrower),
     Key::new("edits", "one of propose, apply, immediate", "propose", ProjectRule::Narrower),
+    Key::new("checkpoints", BOOLEAN, "true", ProjectRule::Narrower),
     Key::new("approvals", "one of none, edits, all", "edits", ProjectRule::Narrower),
     Key::new("approval_timeout", SECONDS, "120", ProjectRule::Narrower),
     Key::new("command_timeout", SECONDS, "120", ProjectRule::Narrower),

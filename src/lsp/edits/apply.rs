@@ -13,7 +13,7 @@ use crate::{
     agent::Reach,
     lsp::{editor::RequestError, session::Session},
     protocol::ThreadId,
-    workspace::{EditProposal, FileEdit, FilePath, edit::Conflict},
+    workspace::{EditProposal, FileEdit, FilePath, checkpoints::TurnMark, edit::Conflict},
 };
 
 pub(super) const TAKES_NO_EDITS: &str = "this editor takes no edits from a language server";
@@ -77,7 +77,8 @@ impl Session {
         if proposal.is_empty() {
             return Accepted::refused("there are no proposed edits in this file");
         }
-        let put_back = PutBack::new(self, thread_id, &proposal);
+        let turn = self.offering_turn(thread_id);
+        let put_back = PutBack::new(self, &turn, &proposal);
         let applied = self.apply(&proposal).await;
         let accepted = Accepted {
             word: applied.word,
@@ -86,6 +87,7 @@ impl Session {
             reason: applied.reason(),
         };
         put_back.end(applied.left.into_iter().map(|left| left.file).collect());
+        self.keep_checkpoint(&turn, applied.done).await;
         accepted
     }
 
@@ -267,7 +269,7 @@ impl Session {
 /// Edits that are offered again in the end.
 pub(super) struct PutBack<'a> {
     session: &'a Arc<Session>,
-    thread_id: &'a ThreadId,
+    turn: &'a TurnMark,
     files: Vec<FileEdit>,
     /// The edits may be with the editor, which cannot be told to leave them.
     is_interrupted: bool,
@@ -277,17 +279,20 @@ impl Drop for PutBack<'_> {
     fn drop(&mut self) {
         let mut files = std::mem::take(&mut self.files);
         if self.is_interrupted {
-            files.retain(|file| self.session.sees(file) != Sees::After);
-            self.watch(files.clone());
+            let is_done = |file: &FileEdit| self.session.sees(file) == Sees::After;
+            let (done, waiting): (Vec<_>, Vec<_>) = files.into_iter().partition(is_done);
+            self.session.spawn(self.session.keep_checkpoint(self.turn, done));
+            self.watch(waiting.clone());
+            files = waiting;
         }
-        self.session.put_back(self.thread_id, files);
+        self.session.put_back(&self.turn.thread, files);
     }
 }
 
 impl<'a> PutBack<'a> {
     /// All edits, unless it comes to an end.
-    pub(super) fn new(session: &'a Arc<Session>, thread_id: &'a ThreadId, proposal: &EditProposal) -> Self {
-        Self { session, thread_id, files: proposal.files.clone(), is_interrupted: true }
+    pub(super) fn new(session: &'a Arc<Session>, turn: &'a TurnMark, proposal: &EditProposal) -> Self {
+        Self { session, turn, files: proposal.files.clone(), is_interrupted: true }
     }
 
     /// The edits that are left are offered again, as nothing was interrupted.
@@ -298,14 +303,15 @@ impl<'a> PutBack<'a> {
 
     /// Edits that the editor applies though nobody waits for its answer any more are not offered for ever.
     fn watch(&self, files: Vec<FileEdit>) {
-        let (session, thread_id) = (Arc::clone(self.session), self.thread_id.clone());
+        let (session, turn) = (Arc::clone(self.session), self.turn.clone());
         self.session.spawn(async move {
             let all: Vec<_> = files.iter().collect();
             // What has not come about then stays on offer.
             let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
             let done: Vec<_> =
                 files.iter().filter(|file| session.sees(file) == Sees::After).cloned().collect();
-            session.forget_edits(&thread_id, |file| done.contains(file));
+            session.keep_checkpoint(&turn, done.clone()).await;
+            session.forget_edits(&turn.thread, |file| done.contains(file));
         });
     }
 }

@@ -22,12 +22,15 @@ use crate::{
         session::Session,
     },
     protocol::ThreadId,
-    workspace::{EditProposal, FileEdit, FilePath, TurnFiles, Workspace},
+    workspace::{EditProposal, FileEdit, FilePath, TurnFiles, Workspace, checkpoints::TurnMark},
 };
 
 /// What became of the edits that the steps of a turn have made; for each file the last of them counts.
-#[derive(Debug, Default)]
-pub(in crate::lsp) struct StepEdits(Mutex<BTreeMap<FilePath, End>>);
+#[derive(Debug)]
+pub(in crate::lsp) struct StepEdits {
+    turn: TurnMark,
+    ends: Mutex<BTreeMap<FilePath, End>>,
+}
 
 #[derive(Clone, Debug)]
 enum End {
@@ -38,6 +41,15 @@ enum End {
 }
 
 impl StepEdits {
+    /// None yet.
+    pub(in crate::lsp) fn of(turn: TurnMark) -> Self {
+        Self { turn, ends: Mutex::default() }
+    }
+
+    pub(super) fn turn(&self) -> &TurnMark {
+        &self.turn
+    }
+
     fn note(&self, path: &FilePath, end: End) {
         self.ends().insert(path.clone(), end);
     }
@@ -86,7 +98,7 @@ impl StepEdits {
 
     /// Whole at any moment, so a panic elsewhere does not spoil it.
     fn ends(&self) -> MutexGuard<'_, BTreeMap<FilePath, End>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -156,7 +168,7 @@ impl StepApplier {
     }
 
     async fn apply_through_editor(&self, proposal: &EditProposal) -> Vec<EditOutcome> {
-        let put_back = PutBack::new(&self.session, &self.thread_id, proposal);
+        let put_back = PutBack::new(&self.session, self.steps.turn(), proposal);
         let mut in_hand = InHand { applier: self, edits: &proposal.files };
         let applied = self.session.apply(proposal).await;
         in_hand.edits = &[];
@@ -182,7 +194,9 @@ impl StepApplier {
             let fate = EditFate::Applied(self.session.reach(file));
             outcomes.push(EditOutcome { path: file.path.clone(), fate });
         }
+        let kept = self.session.keep_checkpoint(self.steps.turn(), done.clone());
         self.change_files(move |files| files.applied(&done)).await;
+        kept.await;
         outcomes
     }
 

@@ -38,11 +38,13 @@ pub(super) struct Place {
     pub(super) indentation: Indentation,
 }
 
-/// The edit changes a line that the file has otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Conflict {
-    /// Zero-based line of `find`.
-    pub(super) line: usize,
+/// The edit changes what the file has otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conflict {
+    /// This line of `find` (from zero) is another one in the file, or none.
+    Line(usize),
+    /// Before this line of `find`, among lines that go, the file has lines that it does not show.
+    Hidden(usize),
 }
 
 impl<'a> Edit<'a> {
@@ -116,7 +118,7 @@ impl<'c> Carrier<'c, '_> {
             match self.piece(line) {
                 Some(piece) => targets.push((line, piece)),
                 None if self.is_blank(line) => {}
-                None => return Err(Conflict { line }),
+                None => return Err(Conflict::Line(line)),
             }
         }
         let (Some(&(first_line, first)), Some(&(last_line, last))) = (targets.first(), targets.last()) else {
@@ -133,7 +135,7 @@ impl<'c> Carrier<'c, '_> {
         });
         if !in_order || !is_closed {
             if targets.len() != group.new.len() {
-                return Err(Conflict { line: if in_order { last_line } else { first_line } });
+                return Err(if in_order { Conflict::Hidden(last_line) } else { Conflict::Line(first_line) });
             }
             // Each new line takes the place of its old one; what lies between stays.
             for (&target, new) in targets.iter().zip(group.new.clone()) {
@@ -146,7 +148,7 @@ impl<'c> Carrier<'c, '_> {
         let partners = self.partners(&targets, group);
         for (index, &(line, piece)) in targets.iter().enumerate() {
             if !partners.contains(&Some(index)) && !is_alike(self.edit.find.content(line), self.own(piece)) {
-                return Err(Conflict { line });
+                return Err(Conflict::Line(line));
             }
         }
         let partner = |index: usize| targets.get(partners.get(index).copied().flatten()?).copied();
@@ -208,7 +210,7 @@ impl<'c> Carrier<'c, '_> {
         }
         // A blank line that the file does not have stands for nothing: what is before it counts.
         let filled = (0..line).rev().find(|&line| !self.is_blank(line));
-        filled.and_then(|line| self.piece(line)).map(|piece| piece.end).ok_or(Conflict { line })
+        filled.and_then(|line| self.piece(line)).map(|piece| piece.end).ok_or(Conflict::Line(line))
     }
 
     /// New lines, ended as those whose place they take. `partner` has that for the index of a new line; `around` is where
@@ -261,7 +263,7 @@ impl<'c> Carrier<'c, '_> {
         let (old_lead, old_body) = split_lead(found.trim_end());
         let (own_lead, own_body) = split_lead(own.trim_end());
         let (lead, body) = split_lead(written);
-        let body = merge(old_body, own_body, body).ok_or(Conflict { line })?;
+        let body = merge(old_body, own_body, body).ok_or(Conflict::Line(line))?;
         if lead == old_lead && !body.is_empty() {
             return Ok(format!("{own_lead}{body}"));
         }

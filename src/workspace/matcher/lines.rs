@@ -94,6 +94,8 @@ pub(super) enum Sameness {
     Trimmed,
     /// Trimmed, and but for characters that look alike.
     Folded(Dash),
+    /// Folded, and but for all blanks.
+    Unspaced,
 }
 
 impl Sameness {
@@ -103,6 +105,7 @@ impl Sameness {
             Self::TrimmedEnd => Cow::Borrowed(line.trim_end()),
             Self::Trimmed => Cow::Borrowed(line.trim()),
             Self::Folded(dash) => fold_line(line.trim(), dash),
+            Self::Unspaced => Cow::Owned(fold_line(line, Dash::One).split_whitespace().collect()),
         }
     }
 }

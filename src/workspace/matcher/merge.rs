@@ -6,6 +6,7 @@ use similar::{Algorithm, DiffOp};
 
 use super::{
     fold::{Dash, fold_line, unescaped},
+    lines::Sameness,
     rewrite::unescape,
 };
 
@@ -82,6 +83,7 @@ pub(super) fn is_alike(one: &str, other: &str) -> bool {
     let fold = |line, dash| fold_line(str::trim(line), dash).into_owned();
     is_same(one, other)
         || [Dash::One, Dash::Two].iter().any(|&dash| fold(one, dash) == fold(other, dash))
+        || Sameness::Unspaced.key(one) == Sameness::Unspaced.key(other)
         || unescape(other) == one
 }
 

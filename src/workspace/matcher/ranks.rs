@@ -34,6 +34,7 @@ const LINE_RANKS: &[(Likeness, Sameness, Between)] = &[
     (Likeness::Indentation, Sameness::Trimmed, Between::Same),
     (Likeness::Typography, Sameness::Folded(Dash::One), Between::Same),
     (Likeness::Typography, Sameness::Folded(Dash::Two), Between::Same),
+    (Likeness::Typography, Sameness::Unspaced, Between::Same),
     (Likeness::BlankLines, Sameness::Trimmed, Between::BlankLines),
     (Likeness::BlankLines, Sameness::Folded(Dash::One), Between::BlankLines),
     (Likeness::BlankLines, Sameness::Folded(Dash::One), Between::Comments),
@@ -53,15 +54,27 @@ pub(super) fn as_typed(file: &Lines<'_>, edit: &Edit<'_>) -> Option<Found> {
 /// A single line that was found as it is written, but from behind its indentation or a part of it, by a model that writes
 /// the new lines as if it had none: they are as deep as the line is.
 pub(super) fn as_indented(file: &Lines<'_>, edit: &Edit<'_>, (_, places): &Found) -> Option<Found> {
-    if edit.find.len() != 1 || edit.replace.len() < 2 {
-        return None;
-    }
     let blanks_before = |place: &Place| -> usize {
         let line = file.span(file.line_at(place.range.start)).map_or(0, |span| span.content.start);
         let before = file.text.get(line..place.range.start).unwrap_or_default();
         if before.trim().is_empty() { before.len() } else { 0 }
     };
     let depth = places.iter().map(blanks_before).min().filter(|&depth| depth > 0)?;
+    if edit.replace.len() == 0 && edit.find.text.ends_with('\n') {
+        // Lines that go take the blanks before them along, or the next line would get them.
+        let mut places = places.clone();
+        for place in &mut places {
+            let blanks = blanks_before(place);
+            place.range.start -= blanks;
+            if let Some(Some(first)) = place.pieces.first_mut() {
+                first.content.start -= blanks;
+            }
+        }
+        return Some((Likeness::Indentation, places));
+    }
+    if edit.find.len() != 1 || edit.replace.len() < 2 {
+        return None;
+    }
     // Without a blank before it the line may just as well be quoted as a piece, and the lines below it whole.
     let is_part = edit.find.text.starts_with([' ', '\t']);
     let is_shallow = |line: &str| line.trim().is_empty() || split_lead(line).0.len() < depth;

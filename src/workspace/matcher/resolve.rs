@@ -127,8 +127,7 @@ pub(super) fn finish(
     }
     let mut changes = Vec::with_capacity(places.len());
     for place in &places {
-        let mut new =
-            edit.carry(file, place).map_err(|conflict| in_conflict(file, edit, place, &conflict))?;
+        let mut new = edit.carry(file, place).map_err(|conflict| in_conflict(file, edit, place, conflict))?;
         let is_unfinished = place.range.end == file.text.len() && !file.text.ends_with(['\n', '\r']);
         if is_unfinished && edit.find.text.ends_with('\n') {
             // A last line without an end keeps having none.
@@ -141,14 +140,21 @@ pub(super) fn finish(
 }
 
 /// The edit would change what the file has otherwise: it cannot be made without guessing.
-fn in_conflict(file: &Lines<'_>, edit: &Edit<'_>, place: &Place, conflict: &Conflict) -> MatchError {
+fn in_conflict(file: &Lines<'_>, edit: &Edit<'_>, place: &Place, conflict: Conflict) -> MatchError {
     let first = file.line_at(place.range.start);
     let last = file.line_at(place.range.end.saturating_sub(1)).max(first);
-    let wanted = edit.find.content(conflict.line);
-    let piece = place.pieces.get(conflict.line).and_then(Option::as_ref);
-    let differs = match piece {
-        Some(piece) => nearest::differs(file, file.line_at(piece.content.start), wanted),
-        None => format!("there is no line `{}` in it", nearest::cut(wanted)),
+    let line = match conflict {
+        Conflict::Line(line) | Conflict::Hidden(line) => line,
+    };
+    let wanted = edit.find.content(line);
+    let piece = place.pieces.get(line).and_then(Option::as_ref);
+    let differs = match (piece, conflict) {
+        (Some(piece), Conflict::Line(_)) => nearest::differs(file, file.line_at(piece.content.start), wanted),
+        (Some(piece), Conflict::Hidden(_)) => format!(
+            "lines before line {} would go that the text to find does not have; write them as well",
+            file.line_at(piece.content.start) + 1
+        ),
+        (None, _) => format!("there is no line `{}` in it", nearest::cut(wanted)),
     };
     MatchError::Missing(format!(
         "the text to find is not in the file as it stands, and the edit changes what differs; the nearest is {}\n{differs}",

@@ -77,6 +77,19 @@ impl TurnFiles {
         Ok(())
     }
 
+    /// Stages a change that is not the model's, which then need not know the file: taking an applied turn back.
+    /// The file must have been read with [`TurnFiles::read`].
+    pub(in crate::workspace) fn stage_for_user(&self, change: StagedChange) -> Result<(), FileError> {
+        let _staging = self.staging();
+        match change {
+            StagedChange::Write { path, text } | StagedChange::Edit { path, after: text, .. } => {
+                self.stage_text(&path, text, Author::Other)
+            }
+            StagedChange::Delete { path } => self.stage_deletion(&path),
+            StagedChange::Move { from, to } => self.stage_move(&from, &to),
+        }
+    }
+
     fn staging(&self) -> MutexGuard<'_, ()> {
         self.staging.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -89,6 +89,18 @@ fn a_bracket_with_another_indentation_is_another_bracket() {
 }
 
 #[test]
+fn a_line_that_goes_takes_its_indentation_along() {
+    check("  alpha\n  beta\n  gamma\n", "beta\n", "", expect![[r#"Indentation "  alpha\n  gamma\n""#]]);
+    check("  alpha\n  beta\n  gamma\n", "alpha\n  beta\n", "", expect![[r#"Indentation "  gamma\n""#]]);
+}
+
+#[test]
+fn blanks_in_a_line_need_not_match() {
+    check("foo(a,b);\n", "foo(a, b);", "foo(a, b, c);", expect![[r#"Typography "foo(a,b, c);\n""#]]);
+    check("let x=1;\n", "let x = 1;", "let x = 2;", expect![[r#"Typography "let x=2;\n""#]]);
+}
+
+#[test]
 fn what_looks_like_a_line_number_may_be_none() {
     check(
         "see the web\nserver\n",
@@ -234,6 +246,25 @@ fn an_edit_of_what_the_file_has_otherwise_is_refused() {
         6:     four();
         7: }
         there is no line `    ...` in it"#]],
+    );
+}
+
+#[test]
+fn lines_that_the_edit_does_not_show_do_not_go_with_others() {
+    check(
+        FUNCTION,
+        "fn f() {\n    one();\n    two();\n    three();\n    four();\n}",
+        "fn f() {}",
+        expect![[r#"
+            the text to find is not in the file as it stands, and the edit changes what differs; the nearest is at lines 1-7:
+            1: fn f() {
+            2:     // first
+            3:     one();
+            4:     two();
+            5:     three();
+            6:     four();
+            7: }
+            lines before line 7 would go that the text to find does not have; write them as well"#]],
     );
 }
 

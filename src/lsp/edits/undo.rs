@@ -1,0 +1,375 @@
+//! `askls.undoTurn` and `askls.redoTurn`: an applied turn is taken back as one, through the editor like any edit.
+//!
+//! Where the user has gone on since, they decide; without an answer nothing happens. What an editor cannot do (to delete or
+//! move a file for a language server) is done on the disk, but only to files that it has not open.
+
+use std::{sync::Arc, time::Duration, time::SystemTime};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::apply::{Applied, Sees, TAKES_NO_EDITS};
+use crate::{
+    lsp::{lsp_types::MessageType, session::Session},
+    protocol::ThreadId,
+    tools::output::visible_path,
+    workspace::{
+        EditProposal, FileEdit,
+        checkpoints::{Direction, MovedOn, OnConflict, UndoPlan},
+    },
+};
+
+/// How long the question stays open; nothing happens after that.
+const QUESTION_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// Files that a message names; the others are counted.
+const MAX_NAMED: usize = 3;
+
+/// Files that the model is told by name: it may have to read them again.
+const MAX_NEWS: usize = 30;
+
+const RESTORE: &str = "Restore the whole file";
+const LEAVE: &str = "Leave it";
+
+/// The arguments of both commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::lsp) struct UndoParams {
+    /// Absent: the newest turn of any thread.
+    pub(in crate::lsp) thread_id: Option<ThreadId>,
+    #[serde(default)]
+    pub(in crate::lsp) on_conflict: ConflictAnswer,
+}
+
+/// What to do with files that have moved on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::lsp) enum ConflictAnswer {
+    /// The user is asked.
+    #[default]
+    Ask,
+    Merge,
+    Restore,
+    Cancel,
+}
+
+/// What an undo or redo did.
+#[derive(Debug, Default)]
+struct Undone {
+    done: Vec<FileEdit>,
+    checkpoint: Option<String>,
+    reasons: Vec<String>,
+}
+
+impl Undone {
+    fn refused(reason: impl Into<String>) -> Self {
+        Self { reasons: vec![reason.into()], ..Self::default() }
+    }
+}
+
+/// The words of one direction.
+struct Words {
+    /// Also the member of the answer.
+    done: &'static str,
+    merge: &'static str,
+    /// In the question.
+    aim: &'static str,
+}
+
+fn words(direction: Direction) -> Words {
+    match direction {
+        Direction::Undo => {
+            Words { done: "undone", merge: "Undo the agent's part", aim: "take back the agent's turn" }
+        }
+        Direction::Redo => {
+            Words { done: "redone", merge: "Redo the agent's part", aim: "redo the agent's turn" }
+        }
+    }
+}
+
+impl Session {
+    /// Runs to its end though the request is cancelled: what the editor has done must get its checkpoint.
+    pub(in crate::lsp) async fn undo_turn(
+        self: &Arc<Self>,
+        direction: Direction,
+        params: UndoParams,
+    ) -> Value {
+        let session = Arc::clone(self);
+        let work = self.spawn(async move { session.undo(direction, &params).await });
+        let undone = match work.await {
+            Ok(Some(undone)) => undone,
+            Ok(None) => Undone::refused("the server is ending"),
+            Err(error) => Undone::refused(format!("a fault of askls: {error}")),
+        };
+        let reason = undone.reasons.join("; ");
+        let mut json = json!({
+            words(direction).done: !undone.done.is_empty(),
+            "files": undone.done.iter().map(|file| self.workspace.uri(&file.path)).collect::<Vec<_>>(),
+            "checkpoint": undone.checkpoint,
+        });
+        if !reason.is_empty() {
+            json["reason"] = json!(reason);
+            // Most editors show nobody the result of a command.
+            self.editor.show_message(MessageType::WARNING, &format!("askls: {reason}")).await;
+        }
+        json
+    }
+
+    async fn undo(self: &Arc<Self>, direction: Direction, params: &UndoParams) -> Undone {
+        let Ok(_only) = self.journal.undo.try_acquire() else {
+            return Undone::refused("another undo or redo is not finished; answer its question first");
+        };
+        if !self.client().apply_edit {
+            return Undone::refused(format!("{TAKES_NO_EDITS}; `askls undo` on the command line can do it"));
+        }
+        let mut asked: Option<(UndoPlan, OnConflict)> = None;
+        loop {
+            let mut plan = match self.plan_undo(direction, params.thread_id.clone()).await {
+                Ok(plan) => plan,
+                Err(reason) => return Undone::refused(reason),
+            };
+            if let Some((before, _)) = &mut asked {
+                // Each is told of once.
+                plan.problems.append(&mut before.problems);
+            }
+            if plan.is_settled() {
+                return self.close(plan, params.on_conflict).await;
+            }
+            let chosen = match (&asked, params.on_conflict) {
+                _ if plan.moved_on.is_empty() => Some(OnConflict::Restore),
+                (_, ConflictAnswer::Merge) => Some(OnConflict::Merge),
+                (_, ConflictAnswer::Restore) => Some(OnConflict::Restore),
+                (_, ConflictAnswer::Cancel) => None,
+                // The answer counts for what was asked; who has typed on meanwhile is asked anew.
+                (Some((before, answer)), ConflictAnswer::Ask)
+                    if before.proposal(*answer) == plan.proposal(*answer) =>
+                {
+                    Some(*answer)
+                }
+                (_, ConflictAnswer::Ask) => {
+                    let answer = self.ask_what_to_keep(&plan).await;
+                    if let Some(answer) = answer {
+                        asked = Some((plan, answer));
+                        continue;
+                    }
+                    None
+                }
+            };
+            return match chosen {
+                Some(on_conflict) => self.carry_out(plan, on_conflict, params.on_conflict).await,
+                None => {
+                    Undone::refused(format!("{} changed since, and stays as it is", named(&plan.moved_on)))
+                }
+            };
+        }
+    }
+
+    async fn plan_undo(
+        self: &Arc<Self>,
+        direction: Direction,
+        thread: Option<ThreadId>,
+    ) -> Result<UndoPlan, String> {
+        let session = Arc::clone(self);
+        let plan = move || {
+            let checkpoints = session.checkpoints().map_err(|error| error.to_string())?;
+            let checkpoints = checkpoints.ok_or_else(|| {
+                "no checkpoints are kept: the setting `checkpoints` is off, or there is no folder for them".to_owned()
+            })?;
+            checkpoints
+                .plan(direction, thread.as_ref(), &session.workspace)
+                .map_err(|error| error.to_string())
+        };
+        tokio::task::spawn_blocking(plan).await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// `None` when the user leaves everything as it is, which is also what no answer means.
+    async fn ask_what_to_keep(&self, plan: &UndoPlan) -> Option<OnConflict> {
+        let words = words(plan.direction);
+        let touched: usize = plan.moved_on.iter().map(|file| file.touched).sum();
+        let can_merge = !plan.proposal(OnConflict::Merge).is_empty();
+        let places = match (touched, can_merge) {
+            (0, _) => "",
+            (_, true) => " Some of the changes are in the same lines; a merge leaves those as they are now.",
+            (_, false) => " The changes are in the same lines, so that they cannot be told apart.",
+        };
+        let text = format!(
+            "{} changed since. How shall askls {} \"{}\"?{places}",
+            named(&plan.moved_on),
+            words.aim,
+            plan.turn.label,
+        );
+        let mut actions = Vec::new();
+        if can_merge {
+            actions.push(words.merge);
+        }
+        actions.extend([RESTORE, LEAVE]);
+        let answer = self.editor.choose(MessageType::WARNING, &text, &actions, QUESTION_LIMIT).await;
+        match answer {
+            Ok(Some(title)) if title == words.merge && can_merge => Some(OnConflict::Merge),
+            Ok(Some(title)) if title == RESTORE => Some(OnConflict::Restore),
+            _ => None,
+        }
+    }
+
+    /// Nothing is to be done: the turn does not stand in the way of older ones any more.
+    async fn close(self: &Arc<Self>, plan: UndoPlan, answer: ConflictAnswer) -> Undone {
+        let mut reasons = told(&plan);
+        if plan.left.is_empty() && plan.unsaved.is_empty() {
+            let side = match plan.direction {
+                Direction::Undo => "before",
+                Direction::Redo => "after",
+            };
+            reasons.push(format!("the files are as they were {side} \"{}\" already", plan.turn.label));
+        }
+        let is_whole = is_certain(&plan, answer);
+        let checkpoint = self.keep_undo(plan, Vec::new(), is_whole).await;
+        Undone { done: Vec::new(), checkpoint, reasons }
+    }
+
+    async fn carry_out(
+        self: &Arc<Self>,
+        plan: UndoPlan,
+        on_conflict: OnConflict,
+        answer: ConflictAnswer,
+    ) -> Undone {
+        let proposal = plan.proposal(on_conflict);
+        if proposal.is_empty() {
+            return Undone::refused(format!(
+                "{} changed since in the same lines, and stays as it is",
+                named(&plan.moved_on)
+            ));
+        }
+        let Applied { mut done, left, .. } = self.apply(proposal).await;
+        let mut reasons = told(&plan);
+        if on_conflict == OnConflict::Merge {
+            let touched = plan.moved_on.iter().filter(|file| file.touched > 0);
+            reasons.extend(touched.map(|file| {
+                let path = visible_path(&file.path);
+                format!("{path}: what changed since in the same lines stays as it is ({})", file.touched)
+            }));
+        }
+        // An editor may fail halfway.
+        let (came, left): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|left| self.sees(&left.file) == Sees::After);
+        done.extend(came.into_iter().map(|left| left.file));
+        let (impossible, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|left| left.is_impossible);
+        reasons.extend(others.iter().map(|left| left.reason.clone()));
+        let mut is_whole = others.is_empty() && is_certain(&plan, answer);
+        let impossible = impossible.into_iter().map(|left| left.file).collect();
+        match self.undo_on_disk(impossible).await {
+            (on_disk, None) => done.extend(on_disk),
+            (on_disk, Some(reason)) => {
+                done.extend(on_disk);
+                reasons.push(reason);
+                is_whole = false;
+            }
+        }
+        reasons.dedup();
+        if done.is_empty() {
+            return Undone { reasons, ..Undone::default() };
+        }
+        self.add_news(&plan.turn.thread, news(&plan, &done));
+        let checkpoint = self.keep_undo(plan, done.clone(), is_whole).await;
+        Undone { done, checkpoint, reasons }
+    }
+
+    /// Deletes and moves files for an editor that does not, and that does not show them: their texts are among the
+    /// checkpoints. Gives what came about, and why the rest did not.
+    async fn undo_on_disk(self: &Arc<Self>, files: Vec<FileEdit>) -> (Vec<FileEdit>, Option<String>) {
+        let is_open = |file: &FileEdit| {
+            let buffers = [&file.path, file.origin()].map(|path| self.workspace.open_document(path));
+            buffers.iter().any(Option::is_some)
+        };
+        let (open, closed): (Vec<_>, Vec<_>) = files.into_iter().partition(is_open);
+        let mut reasons: Vec<_> = open
+            .iter()
+            .map(|file| {
+                let path = visible_path(file.path.as_str());
+                format!(
+                    "this editor does not move or delete {path} for a language server: close it and try again"
+                )
+            })
+            .collect();
+        let proposal = EditProposal { files: closed };
+        if proposal.is_empty() {
+            return (Vec::new(), (!reasons.is_empty()).then(|| reasons.join("; ")));
+        }
+        let workspace = Arc::clone(&self.workspace);
+        let write = move || match proposal.apply_to_disk(&workspace) {
+            Ok(()) => Ok(proposal.files),
+            Err(conflicts) => Err(conflicts.into_iter().map(|conflict| conflict.reason).collect::<Vec<_>>()),
+        };
+        let written = tokio::task::spawn_blocking(write).await;
+        let done = match written.unwrap_or_else(|error| Err(vec![error.to_string()])) {
+            Ok(done) => done,
+            Err(conflicts) => {
+                reasons.extend(conflicts);
+                Vec::new()
+            }
+        };
+        (done, (!reasons.is_empty()).then(|| reasons.join("; ")))
+    }
+
+    async fn keep_undo(
+        self: &Arc<Self>,
+        plan: UndoPlan,
+        done: Vec<FileEdit>,
+        is_whole: bool,
+    ) -> Option<String> {
+        let session = Arc::clone(self);
+        let keep = move || match session.checkpoints()? {
+            Some(checkpoints) => {
+                checkpoints.keep_undo(&plan, &done, is_whole, &session.workspace, SystemTime::now())
+            }
+            None => Ok(None),
+        };
+        let kept = tokio::task::spawn_blocking(keep).await;
+        match kept.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            Ok(checkpoint) => checkpoint,
+            Err(error) => {
+                self.warn_of_checkpoints(&error);
+                None
+            }
+        }
+    }
+}
+
+/// What the user is told of a plan, whatever comes of it.
+fn told(plan: &UndoPlan) -> Vec<String> {
+    let unsaved = plan.unsaved.iter().map(|path| {
+        format!("{} is as before on the disk, and may be unsaved in another editor", visible_path(path))
+    });
+    plan.problems.iter().chain(&plan.left).cloned().chain(unsaved).collect()
+}
+
+/// Whether what is as before really is: another editor may hold the edit unsaved. Who has given the answer with the
+/// command wants to get on.
+fn is_certain(plan: &UndoPlan, answer: ConflictAnswer) -> bool {
+    plan.unsaved.is_empty() || matches!(answer, ConflictAnswer::Merge | ConflictAnswer::Restore)
+}
+
+/// What the model is told with its next turn.
+fn news(plan: &UndoPlan, done: &[FileEdit]) -> String {
+    let names: Vec<_> = done.iter().map(|file| visible_path(file.path.as_str())).collect();
+    format!(
+        "Since your last turn the user has {} the edits of the turn \"{}\": {}. Read these files again before you go on.",
+        words(plan.direction).done,
+        plan.turn.label,
+        list(&names, MAX_NEWS),
+    )
+}
+
+/// `a.txt has` or `a.txt, b.txt and 3 more have`.
+fn named(moved_on: &[MovedOn]) -> String {
+    let names: Vec<_> = moved_on.iter().map(|file| visible_path(&file.path)).collect();
+    let verb = if names.len() == 1 { "has" } else { "have" };
+    format!("{} {verb}", list(&names, MAX_NAMED))
+}
+
+fn list(names: &[String], most: usize) -> String {
+    let (shown, others) = names.split_at(names.len().min(most));
+    match others.len() {
+        0 => shown.join(", "),
+        count => format!("{} and {count} more", shown.join(", ")),
+    }
+}

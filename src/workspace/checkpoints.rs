@@ -1,0 +1,192 @@
+//! Checkpoints: what each applied turn has changed, kept outside the project, so that it can be taken back as one.
+//!
+//! ```text
+//! <folder>/<hash of the roots>/records/<stamp>-<random>.json   one for each time that edits were applied
+//!                              blobs/<SHA-256 of the text>     each text once
+//!                              damaged/                        what could not be read any more
+//! ```
+//!
+//! Nothing is ever changed in place. A text is on the disk before the record that names it, a record appears whole or not
+//! at all, and no two writers use one name: any number of processes may write at once, and one that is killed leaves the
+//! journal as it was or with its record. There is no lock that could stay behind.
+//!
+//! A turn's edits may come about in several goes (hunk by hunk, step by step): each has a record, and all records of a turn
+//! are taken back together, the newest first. An undo is recorded like a turn, and so can be taken back: that is a redo.
+//! `history` tells from the records which turns are applied and which are undone; `plan` makes the edits that take one
+//! back, for the same way that all edits go.
+
+mod blob;
+mod history;
+mod merge;
+mod plan;
+mod record;
+mod store;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use crate::protocol::ThreadId;
+
+use super::{FileEdit, Workspace};
+use record::Record;
+use store::{Read, Store};
+
+pub use history::Entry;
+pub use plan::{MovedOn, OnConflict, UndoPlan};
+pub use record::{ChangedFile, Kind, TurnMark};
+
+/// The journal of one workspace. Methods block on file I/O.
+#[derive(Debug)]
+pub struct Checkpoints {
+    store: Store,
+    /// What could not be read when it was opened, until somebody is told.
+    problems: Mutex<Vec<String>>,
+}
+
+/// Which way a turn is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// An applied turn is taken back.
+    Undo,
+    /// An undone turn is applied again.
+    Redo,
+}
+
+/// Why there is nothing to undo or redo, for people.
+#[derive(Debug, thiserror::Error)]
+pub enum NoPlan {
+    #[error("{0}")]
+    Nothing(String),
+    #[error("the checkpoints cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl Checkpoints {
+    /// Opens the journal of the workspace with these `roots` below `folder`, and makes it if need be. What is too old, or
+    /// more than is kept, goes: see `sweep`.
+    pub fn open(folder: &Path, roots: &[PathBuf], now: SystemTime) -> io::Result<Self> {
+        let store = Store::open(&folder.join(workspace_name(roots)))?;
+        let problems = sweep::sweep_all(folder, &store, now);
+        Ok(Self { store, problems: Mutex::new(problems) })
+    }
+
+    /// Keeps what has come about of a turn's edits; `done` as they were applied, and what the files hold since is read
+    /// from the workspace. Returns the checkpoint's id; `None` when nothing has changed.
+    pub fn keep(
+        &self,
+        turn: &TurnMark,
+        done: &[FileEdit],
+        workspace: &Workspace,
+        now: SystemTime,
+    ) -> io::Result<Option<String>> {
+        if done.is_empty() {
+            return Ok(None);
+        }
+        self.write(Kind::Turn, turn, Vec::new(), done, workspace, now).map(Some)
+    }
+
+    /// Keeps what has come about of an undo or redo. Unless it `is_whole`, the turn stays as it counts now, so that the rest
+    /// can be had later.
+    pub fn keep_undo(
+        &self,
+        plan: &UndoPlan,
+        done: &[FileEdit],
+        is_whole: bool,
+        workspace: &Workspace,
+        now: SystemTime,
+    ) -> io::Result<Option<String>> {
+        let undoes = if is_whole && plan.is_reachable { plan.records.clone() } else { Vec::new() };
+        if done.is_empty() && undoes.is_empty() {
+            return Ok(None);
+        }
+        let kind = match plan.direction {
+            Direction::Undo => Kind::Undo,
+            Direction::Redo => Kind::Redo,
+        };
+        self.write(kind, &plan.turn, undoes, done, workspace, now).map(Some)
+    }
+
+    /// Everything that was kept, newest first, and what of it cannot be read, in words.
+    pub fn list(&self) -> io::Result<(Vec<Entry>, Vec<String>)> {
+        let read = self.read()?;
+        Ok((history::entries(&read.records), read.problems))
+    }
+
+    /// The edits that take the newest applied turn back, or the last undone turn forward: of one thread, or of all.
+    pub fn plan(
+        &self,
+        direction: Direction,
+        thread: Option<&ThreadId>,
+        workspace: &Arc<Workspace>,
+    ) -> Result<UndoPlan, NoPlan> {
+        let read = self.read()?;
+        // With no folder open, all that is edited so shares one journal, and only what is open here can be undone here.
+        let is_here = |record: &Record| record.files.iter().any(|file| workspace.resolve(&file.uri).is_ok());
+        let is_meant =
+            |record: &Record| thread.is_none_or(|thread| record.turn.thread == *thread) && is_here(record);
+        let Some((turn, records)) = history::newest(&read.records, direction, is_meant) else {
+            return Err(NoPlan::Nothing(nothing(direction, thread, &read.problems)));
+        };
+        Ok(plan::plan(&self.store, direction, turn, &records, workspace, read.problems))
+    }
+
+    fn read(&self) -> io::Result<Read> {
+        let mut read = self.store.records()?;
+        // Whole at any moment, so a panic elsewhere does not spoil it.
+        let mut found = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        read.problems.splice(0..0, found.drain(..));
+        Ok(read)
+    }
+
+    fn write(
+        &self,
+        kind: Kind,
+        turn: &TurnMark,
+        undoes: Vec<String>,
+        done: &[FileEdit],
+        workspace: &Workspace,
+        now: SystemTime,
+    ) -> io::Result<String> {
+        let mut files = Vec::with_capacity(done.len());
+        for edit in done {
+            files.push(record::file(&self.store, edit, workspace, now)?);
+        }
+        self.store.write_record(&Record::new(kind, turn, undoes, files, now), now)
+    }
+}
+
+fn nothing(direction: Direction, thread: Option<&ThreadId>, problems: &[String]) -> String {
+    let what = match direction {
+        Direction::Undo => "no turn whose edits were applied is left to undo",
+        Direction::Redo => "no turn was undone that could be redone",
+    };
+    let thread = thread.map(|id| format!(" in thread {id}")).unwrap_or_default();
+    let problems: String = problems.iter().map(|problem| format!("; {problem}")).collect();
+    format!("{what}{thread}{problems}")
+}
+
+/// The name of a workspace's folder: the same for the same set of roots, whatever their order.
+fn workspace_name(roots: &[PathBuf]) -> String {
+    let real = |root: &PathBuf| root.canonicalize().unwrap_or_else(|_| root.clone());
+    let mut roots: Vec<_> = roots.iter().map(real).collect();
+    roots.sort();
+    let mut bytes = Vec::new();
+    for root in roots {
+        bytes.extend_from_slice(root.as_os_str().as_encoded_bytes());
+        // In no path.
+        bytes.push(0);
+    }
+    let mut name = blob::BlobId::of(&bytes).to_string();
+    name.truncate(WORKSPACE_NAME_LENGTH);
+    name
+}
+
+/// Hexadecimal digits: 128 bits are enough never to meet by chance.
+const WORKSPACE_NAME_LENGTH: usize = 32;

@@ -1,0 +1,284 @@
+//! The edits that take a turn back, made for the files as they are now.
+//!
+//! | the file now | what is made of it |
+//! |---|---|
+//! | as the turn left it | as it was before the turn |
+//! | as it was before the turn | nothing: it was taken back already |
+//! | something else | the user's choice: without the turn's part ([`OnConflict::Merge`]), or as it was before the turn ([`OnConflict::Restore`]) |
+//!
+//! Several records are taken back one after the other, the newest first, each on what the last one leaves.
+
+use std::sync::Arc;
+
+use crate::workspace::{EditProposal, FileError, FilePath, FileText, StagedChange, TurnFiles, Workspace};
+
+use super::{
+    Direction,
+    merge::merge,
+    record::{FileRecord, Kept, Record, TurnMark},
+    store::Store,
+};
+
+/// What becomes of files whose text has moved on since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnConflict {
+    /// The turn's changes are taken out, and what came later stays. Where both have changed the same lines, they stay as
+    /// they are.
+    Merge,
+    /// The whole file becomes what it was; what came later is kept in the checkpoint of the undo.
+    Restore,
+}
+
+/// How a turn can be taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndoPlan {
+    pub direction: Direction,
+    pub turn: TurnMark,
+    /// Files whose text has moved on, so that the user has to choose. None: both proposals are the same.
+    pub moved_on: Vec<MovedOn>,
+    /// Files that are as before on the disk, while the editor that made the edit may hold it unsaved: another process
+    /// cannot know.
+    pub unsaved: Vec<String>,
+    /// What cannot be taken back at all, and why, in words for people.
+    pub left: Vec<String>,
+    /// What of the journal could not be read.
+    pub problems: Vec<String>,
+    merged: EditProposal,
+    restored: EditProposal,
+    /// The records that are taken back.
+    pub(super) records: Vec<String>,
+    /// Whether all its files can be found here; those that cannot may be found by another editor.
+    pub(super) is_reachable: bool,
+}
+
+/// A file that is not as the turn has left it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovedOn {
+    pub path: String,
+    /// Places that a merge would leave as they are.
+    pub touched: usize,
+}
+
+impl UndoPlan {
+    /// The edits, ready to be applied like any others.
+    pub fn proposal(&self, on_conflict: OnConflict) -> &EditProposal {
+        match on_conflict {
+            OnConflict::Merge => &self.merged,
+            OnConflict::Restore => &self.restored,
+        }
+    }
+
+    /// Nothing has to be done or decided: the files are as before already, or cannot be taken back.
+    pub fn is_settled(&self) -> bool {
+        self.moved_on.is_empty() && self.merged.is_empty()
+    }
+}
+
+/// `records` newest first.
+pub(super) fn plan(
+    store: &Store,
+    direction: Direction,
+    turn: TurnMark,
+    records: &[(String, Record)],
+    workspace: &Arc<Workspace>,
+    problems: Vec<String>,
+) -> UndoPlan {
+    let files = records.iter().flat_map(|(_, record)| &record.files);
+    let (mut unusable, mut changes, mut is_reachable) = (Vec::new(), Vec::new(), true);
+    for file in files {
+        is_reachable &= workspace.resolve(&file.uri).is_ok();
+        match change(store, file, workspace) {
+            Ok(change) => changes.push(change),
+            Err(reason) => unusable.push(format!("{}: {reason}", file.path)),
+        }
+    }
+    let [merged, restored] = [OnConflict::Merge, OnConflict::Restore].map(|on_conflict| {
+        let mut work = Work::new(workspace, on_conflict, unusable.clone());
+        changes.iter().for_each(|change| work.take_back(change));
+        work
+    });
+    UndoPlan {
+        direction,
+        turn,
+        moved_on: merged.moved_on,
+        unsaved: restored.unsaved,
+        left: restored.left,
+        problems,
+        merged: merged.files.proposal(),
+        restored: restored.files.proposal(),
+        records: records.iter().map(|(id, _)| id.clone()).collect(),
+        is_reachable,
+    }
+}
+
+struct Work {
+    files: TurnFiles,
+    on_conflict: OnConflict,
+    moved_on: Vec<MovedOn>,
+    unsaved: Vec<String>,
+    left: Vec<String>,
+}
+
+/// One change with its texts.
+struct Change {
+    path: FilePath,
+    moved_from: Option<FilePath>,
+    before: Option<Text>,
+    after: Option<Text>,
+    unsaved: bool,
+}
+
+struct Text {
+    text: String,
+    bom: bool,
+}
+
+impl Text {
+    fn is(&self, now: &FileText) -> bool {
+        *self.text == *now.text
+    }
+
+    /// For a file that is made anew, whose mark nobody else would write.
+    fn with_mark(&self) -> String {
+        if self.bom { format!("\u{feff}{}", self.text) } else { self.text.clone() }
+    }
+}
+
+fn change(store: &Store, file: &FileRecord, workspace: &Workspace) -> Result<Change, String> {
+    let path = |uri: &str| workspace.resolve(uri).map_err(|error| error.to_string());
+    let text = |kept: &Kept| Ok::<_, String>(Text { text: store.text(&kept.blob)?, bom: kept.bom });
+    Ok(Change {
+        path: path(&file.uri)?,
+        moved_from: file.moved_from.as_deref().map(path).transpose()?,
+        before: file.before.as_ref().map(text).transpose()?,
+        after: file.after.as_ref().map(text).transpose()?,
+        unsaved: file.unsaved,
+    })
+}
+
+impl Work {
+    fn new(workspace: &Arc<Workspace>, on_conflict: OnConflict, left: Vec<String>) -> Self {
+        let files = TurnFiles::new(Arc::clone(workspace));
+        Self { files, on_conflict, moved_on: Vec::new(), unsaved: Vec::new(), left }
+    }
+
+    /// What cannot be done to a file is told, and the others go on.
+    fn take_back(&mut self, change: &Change) {
+        if let Err(error) = self.stage(change) {
+            self.left.push(format!("{}: {error}", change.path));
+        }
+    }
+
+    fn stage(&mut self, change: &Change) -> Result<(), FileError> {
+        let now = self.now(&change.path)?;
+        let origin = match &change.moved_from {
+            Some(from) => self.now(from)?,
+            None => None,
+        };
+        let is_left = is_same(&change.after, &now) && origin.is_none();
+        let is_before = match &change.moved_from {
+            Some(_) => now.is_none() && is_same(&change.before, &origin),
+            None => is_same(&change.before, &now),
+        };
+        if is_left {
+            return self.restore(change, now.as_ref(), origin.as_ref());
+        }
+        if is_before {
+            if change.unsaved && self.files.workspace().open_document(&change.path).is_none() {
+                self.unsaved.push(change.path.to_string());
+            }
+            return Ok(());
+        }
+        let merged = self.merged(change, now.as_ref(), origin.as_ref());
+        self.note(&change.path, merged.as_ref().map_or(1, |(_, touched)| *touched));
+        match (self.on_conflict, merged) {
+            (OnConflict::Restore, _) => self.restore(change, now.as_ref(), origin.as_ref()),
+            (OnConflict::Merge, Some((text, _))) => self.put_back(change, text),
+            (OnConflict::Merge, None) => Ok(()),
+        }
+    }
+
+    /// The text without the change, and the places where that is not to be had; `None` where a file is in the way or gone,
+    /// and nothing can be merged.
+    fn merged(
+        &self,
+        change: &Change,
+        now: Option<&FileText>,
+        origin: Option<&FileText>,
+    ) -> Option<(Option<String>, usize)> {
+        let (after, now) = (change.after.as_ref()?, now?);
+        if origin.is_some() {
+            return None;
+        }
+        let Some(before) = &change.before else {
+            // The turn has made the file: what others have added to it stays.
+            let merged = merge(&after.text, "", &now.text);
+            return Some(((!merged.text.is_empty()).then_some(merged.text), merged.touched));
+        };
+        let merged = merge(&after.text, &before.text, &now.text);
+        Some((Some(merged.text), merged.touched))
+    }
+
+    /// Back where it was, with this text; `None` deletes it.
+    fn put_back(&self, change: &Change, text: Option<String>) -> Result<(), FileError> {
+        let Some(text) = text else { return self.delete(&change.path) };
+        let Some(from) = &change.moved_from else { return self.write(&change.path, text) };
+        self.files.stage_for_user(StagedChange::Move { from: change.path.clone(), to: from.clone() })?;
+        self.write(from, text)
+    }
+
+    fn write(&self, path: &FilePath, text: String) -> Result<(), FileError> {
+        self.files.stage_for_user(StagedChange::Write { path: path.clone(), text })
+    }
+
+    fn delete(&self, path: &FilePath) -> Result<(), FileError> {
+        self.files.stage_for_user(StagedChange::Delete { path: path.clone() })
+    }
+
+    /// Exactly what it was before the change, whatever is there now.
+    fn restore(
+        &self,
+        change: &Change,
+        now: Option<&FileText>,
+        origin: Option<&FileText>,
+    ) -> Result<(), FileError> {
+        match (&change.before, &change.moved_from) {
+            (None, _) if now.is_some() => self.delete(&change.path),
+            (None, _) => Ok(()),
+            (Some(before), None) if now.is_some() => self.write(&change.path, before.text.clone()),
+            (Some(before), None) => self.write(&change.path, before.with_mark()),
+            (Some(before), Some(_)) if now.is_some() && origin.is_none() => {
+                self.put_back(change, Some(before.text.clone()))
+            }
+            (Some(before), Some(from)) => {
+                let text = if origin.is_some() { before.text.clone() } else { before.with_mark() };
+                self.write(from, text)?;
+                if now.is_some() { self.delete(&change.path) } else { Ok(()) }
+            }
+        }
+    }
+
+    fn note(&mut self, path: &FilePath, touched: usize) {
+        match self.moved_on.iter_mut().find(|file| file.path == path.as_str()) {
+            Some(file) => file.touched += touched,
+            None => self.moved_on.push(MovedOn { path: path.to_string(), touched }),
+        }
+    }
+
+    /// `None` for a file that is not there.
+    fn now(&self, path: &FilePath) -> Result<Option<FileText>, FileError> {
+        match self.files.read(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(FileError::Missing(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn is_same(text: &Option<Text>, now: &Option<FileText>) -> bool {
+    match (text, now) {
+        (Some(text), Some(now)) => text.is(now),
+        (None, None) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,157 @@
+//! `askls undo`: what `--apply` wrote is taken back, and what was written since is not lost by it.
+
+use super::*;
+
+fn edit(find: &str, replace: &str) -> Reply {
+    call("edit_file", json!({"path": "a.txt", "find": find, "replace": replace}))
+}
+
+/// A project in which a turn was applied that changed one file, made one, deleted one and moved one.
+async fn applied() -> (Place, FakeModel) {
+    let step = edit("two", "TWO")
+        .call("write_file", json!({"path": "sub/new.txt", "text": "new\n"}))
+        .call("delete_file", json!({"path": "gone.txt"}))
+        .call("move_file", json!({"from": "old.txt", "to": "moved.txt"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+    let place = Place::new(&[("a.txt", "one\ntwo\nthree\n"), ("gone.txt", "gone\n"), ("old.txt", "old\n")])
+        .with_model(&model);
+    place.run(&["ask", "--apply", "Change", "all"]).await.assert_code(0);
+    (place, model)
+}
+
+fn files(place: &Place) -> Vec<(String, String)> {
+    let names = ["a.txt", "gone.txt", "moved.txt", "old.txt", "sub/new.txt"];
+    let there = names.iter().filter(|name| place.project(name).exists());
+    there.map(|name| ((*name).to_owned(), place.read(name))).collect()
+}
+
+#[tokio::test]
+async fn an_applied_turn_is_undone_and_redone() {
+    let (place, _model) = applied().await;
+    let after = files(&place);
+
+    let ran = place.run(&["undo"]).await;
+
+    ran.assert_code(0);
+    assert_eq!(
+        ran.stdout,
+        "undone: \"Change all\"\n  written: a.txt\n  written: gone.txt (new)\n  moved: moved.txt to old.txt\n  \
+         deleted: sub/new.txt\n"
+    );
+    let before = [("a.txt", "one\ntwo\nthree\n"), ("gone.txt", "gone\n"), ("old.txt", "old\n")];
+    assert_eq!(files(&place), before.map(|(name, text)| (name.to_owned(), text.to_owned())));
+
+    let redone = place.run(&["undo", "--redo"]).await;
+    assert!(redone.assert_code(0).stdout.starts_with("redone: \"Change all\"\n"), "{redone:?}");
+    assert_eq!(files(&place), after);
+
+    let nothing = place.run(&["undo", "--redo"]).await;
+    nothing.assert_code(7).assert_stderr("nothing was changed: no turn was undone that could be redone");
+}
+
+#[tokio::test]
+async fn the_list_says_what_stands_and_what_does_not() {
+    let (place, _model) = applied().await;
+    place.run(&["undo"]).await.assert_code(0);
+    let list = place.run(&["undo", "--list"]).await;
+    assert_eq!(
+        list.assert_code(0).stdout,
+        "  just now  undo  \"Change all\": edited a.txt, new gone.txt, moved old.txt, deleted sub/new.txt\n  \
+         just now  turn  \"Change all\" (undone): edited a.txt, deleted gone.txt, moved moved.txt, new sub/new.txt\n"
+    );
+    let empty = Place::new(&[]).run(&["undo", "--list"]).await;
+    empty.assert_code(0).assert_stderr("no turn has been applied here\n");
+}
+
+#[tokio::test]
+async fn a_text_that_has_moved_on_is_changed_only_when_that_was_said() {
+    let later = "one\nTWO\nthree\nfour\n";
+    for (arguments, code, text) in [
+        (&["undo"][..], 7, later),
+        (&["undo", "--on-conflict", "cancel"], 7, later),
+        (&["undo", "--on-conflict", "merge"], 0, "one\ntwo\nthree\nfour\n"),
+        (&["undo", "--on-conflict", "restore"], 0, "one\ntwo\nthree\n"),
+    ] {
+        let (place, _model) = applied().await;
+        place.write("project/a.txt", later);
+
+        let ran = place.run(arguments).await;
+
+        ran.assert_code(code);
+        assert_eq!(place.read("a.txt"), text, "{ran:?}");
+        assert_eq!(place.project("gone.txt").exists(), code == 0, "{ran:?}");
+        if code != 0 {
+            ran.assert_stderr("  a.txt (not in the same lines)\nchoose with --on-conflict: merge");
+        }
+    }
+}
+
+#[tokio::test]
+async fn checkpoints_lie_outside_the_project_and_can_be_switched_off() {
+    let (place, _model) = applied().await;
+    assert!(place.folder.path().join(".local/state/askls/checkpoints").is_dir());
+    assert_eq!(fs::read_dir(place.project("")).unwrap().count(), 3);
+
+    let model = FakeModel::start(Wire::Chat, [edit("one", "two"), text("Done.")]);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    place.write("config/askls/config.toml", "checkpoints = false\n");
+    place.run(&["ask", "--apply", "go"]).await.assert_code(0);
+    assert!(!place.folder.path().join(".local").exists());
+    place.run(&["undo"]).await.assert_code(2).assert_stderr("the setting checkpoints is off");
+}
+
+/// It would take away what the user relies on.
+#[tokio::test]
+async fn a_project_cannot_switch_checkpoints_off() {
+    let model = FakeModel::start(Wire::Chat, [edit("one", "two"), text("Done.")]);
+    let place =
+        Place::new(&[("a.txt", "one\n"), (".askls/config.toml", "checkpoints = false\n")]).with_model(&model);
+    place.run(&["ask", "--apply", "go"]).await.assert_code(0).assert_stderr("checkpoints");
+    place.run(&["undo"]).await.assert_code(0);
+    assert_eq!(place.read("a.txt"), "one\n");
+}
+
+/// Killed at some moment of the writing: the turn is there or it is not, and the next one is kept as ever.
+#[tokio::test]
+async fn a_process_that_is_killed_while_it_writes_leaves_a_journal_that_reads() {
+    const FILES: usize = 40;
+    /// How much of the journal is there when the process is killed.
+    const MOMENTS: [usize; 5] = [1, 5, 20, 60, 80];
+    for moment in MOMENTS {
+        let write =
+            |number: usize| json!({"path": format!("{number}.txt"), "text": format!("new {number}\n")});
+        let step = (1..FILES)
+            .fold(call("write_file", write(0)), |step, number| step.call("write_file", write(number)));
+        let model = FakeModel::start(Wire::Chat, [step, text("Done."), edit("one", "two"), text("Done.")]);
+        let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+
+        let mut child = place.command(&["ask", "--apply", "go"]).spawn().unwrap();
+        let journal = place.folder.path().join(".local/state/askls/checkpoints");
+        while written(&journal) < moment && child.try_wait().unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        child.kill().await.unwrap();
+
+        let list = place.run(&["undo", "--list"]).await;
+        list.assert_code(0);
+        assert!(!list.stderr.contains("damaged"), "{list:?}");
+        assert!(list.stdout.lines().count() <= 1, "{list:?}");
+        place.run(&["ask", "--apply", "again"]).await.assert_code(0);
+        place.run(&["undo"]).await.assert_code(0);
+        assert_eq!(place.read("a.txt"), "one\n");
+        if !list.stdout.is_empty() {
+            place.run(&["undo"]).await.assert_code(0);
+            assert!(!place.project("7.txt").exists());
+        }
+    }
+}
+
+/// Files of all journals below a folder.
+fn written(folder: &Path) -> usize {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let count = |entry: fs::DirEntry| match entry.path().is_dir() {
+        true => written(&entry.path()),
+        false => 1,
+    };
+    entries.flatten().map(count).sum()
+}

@@ -1,0 +1,530 @@
+//! `askls.undoTurn` and `askls.redoTurn`: what a turn has done is taken back as one, and nothing that the user typed since
+//! is lost by it.
+
+use askls::protocol::Wire;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Answer, Client, FakeModel, Manner, Project, capabilities, client::ServerRequest, model::*, on_every_wire,
+};
+
+const UNDO: &str = "askls.undoTurn";
+const REDO: &str = "askls.redoTurn";
+const MERGE: &str = "Undo the agent's part";
+const RESTORE: &str = "Restore the whole file";
+const LEAVE: &str = "Leave it";
+
+fn edit(path: &str, find: &str, replace: &str) -> Reply {
+    call("edit_file", json!({"path": path, "find": find, "replace": replace}))
+}
+
+fn applying(project: &Project, model: &FakeModel) -> Client {
+    Client::builder(project).model(model).settings(json!({"edits": "apply"})).start()
+}
+
+/// One edit of `a.txt` from `1\n2\n3\n` to `1\ntwo\n3\n`, applied.
+fn turn_of_one_edit(project: &Project) -> (FakeModel, Client) {
+    let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two"), text("Two.")]);
+    let mut client = applying(project, &model);
+    client.open("/a.txt");
+    assert_eq!(client.ask("Write it out.")["edits"], "applied");
+    client.wait_text("/a.txt", "1\ntwo\n3\n");
+    (model, client)
+}
+
+fn one_file() -> Project {
+    Project::new("//- /a.txt\n1\n2\n3\n")
+}
+
+#[test]
+fn a_turn_of_several_files_is_undone_and_redone_as_one() {
+    on_every_wire(|wire| {
+        let project = Project::new("//- /a.txt\nA\n//- /gone.txt\nG\n//- /old.txt\nM\n");
+        let step = edit("a.txt", "A", "B")
+            .call("write_file", json!({"path": "sub/new.txt", "text": "N\n"}))
+            .call("delete_file", json!({"path": "gone.txt"}))
+            .call("move_file", json!({"from": "old.txt", "to": "moved.txt"}));
+        let model = FakeModel::start(wire, [step, text("All of it.")]);
+        let mut client = applying(&project, &model);
+        client.open("/a.txt");
+        assert_eq!(client.ask("Change everything.")["edits"], "applied");
+
+        let undone = client.command(UNDO, json!({}));
+
+        assert_eq!(undone["undone"], true, "{undone}");
+        assert_eq!(undone["files"].as_array().unwrap().len(), 4, "{undone}");
+        assert!(undone["checkpoint"].is_string(), "{undone}");
+        client.wait_text("/a.txt", "A\n");
+        client.wait_text("/gone.txt", "G\n");
+        client.wait_text("/old.txt", "M\n");
+        client.wait_gone("/moved.txt");
+        client.wait_gone("/sub/new.txt");
+        // One edit for the turn, one for its undo.
+        assert_eq!(client.seen("workspace/applyEdit").len(), 2);
+
+        let redone = client.command(REDO, json!({}));
+
+        assert_eq!(redone["redone"], true, "{redone}");
+        client.wait_text("/a.txt", "B\n");
+        client.wait_text("/sub/new.txt", "N\n");
+        client.wait_text("/moved.txt", "M\n");
+        client.wait_gone("/gone.txt");
+        client.wait_gone("/old.txt");
+    });
+}
+
+#[test]
+fn without_a_turn_there_is_nothing_to_undo_and_the_user_is_told() {
+    let project = one_file();
+    let model = FakeModel::start(Wire::Chat, []);
+    let mut client = applying(&project, &model);
+    for (command, member) in [(UNDO, "undone"), (REDO, "redone")] {
+        let result = client.command(command, json!({}));
+        assert_eq!(result[member], false, "{result}");
+        let shown = client.wait_notification("window/showMessage");
+        assert_eq!(format!("askls: {}", result["reason"].as_str().unwrap()), shown["message"]);
+    }
+}
+
+#[test]
+fn edits_that_were_accepted_file_by_file_are_one_turn() {
+    let project = Project::new("//- /a.txt\nA\n//- /b.txt\nB\n//- /c.txt\nC\n");
+    let step = edit("a.txt", "A", "AA")
+        .call("edit_file", json!({"path": "b.txt", "find": "B", "replace": "BB"}))
+        .call("edit_file", json!({"path": "c.txt", "find": "C", "replace": "CC"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Doubled.")]);
+    let mut client = Client::start(&project, &model);
+    client.on_request("window/showMessageRequest", |_| Answer::Never);
+    client.ask("Double all.");
+    for path in ["/a.txt", "/b.txt"] {
+        let uri = client.uri(path);
+        assert_eq!(client.command("askls.acceptEdits", json!({"uri": uri}))["applied"], true);
+    }
+    client.command("askls.rejectEdits", json!({}));
+
+    let undone = client.command(UNDO, json!({}));
+
+    assert_eq!(undone["files"], json!([client.uri("/a.txt"), client.uri("/b.txt")]), "{undone}");
+    client.wait_text("/a.txt", "A\n");
+    client.wait_text("/b.txt", "B\n");
+    assert_eq!(client.text("/c.txt").unwrap(), "C\n");
+    assert_eq!(client.command(REDO, json!({}))["files"].as_array().unwrap().len(), 2);
+    client.wait_text("/b.txt", "BB\n");
+}
+
+#[test]
+fn the_steps_of_an_immediate_turn_are_undone_together() {
+    on_every_wire(|wire| {
+        let project = one_file();
+        let model = FakeModel::start(
+            wire,
+            [
+                edit("a.txt", "1", "one"),
+                edit("a.txt", "one", "uno"),
+                edit("a.txt", "3", "tre"),
+                text("Ecco."),
+            ],
+        );
+        let mut client =
+            Client::builder(&project).model(&model).settings(json!({"edits": "immediate"})).start();
+        client.open("/a.txt");
+        client.ask("In Italian.");
+        client.wait_text("/a.txt", "uno\n2\ntre\n");
+
+        let undone = client.command(UNDO, json!({}));
+
+        assert_eq!(undone["undone"], true, "{undone}");
+        client.wait_text("/a.txt", "1\n2\n3\n");
+    });
+}
+
+#[test]
+fn turns_are_undone_one_after_the_other() {
+    let project = one_file();
+    let model = FakeModel::start(
+        Wire::Chat,
+        [edit("a.txt", "1", "one"), text("One."), edit("a.txt", "2", "two"), text("Two.")],
+    );
+    let mut client = applying(&project, &model);
+    client.open("/a.txt");
+    let first = client.ask("First.")["threadId"].clone();
+    client.ask("Second.");
+    client.wait_text("/a.txt", "one\ntwo\n3\n");
+
+    client.command(UNDO, json!({}));
+    client.wait_text("/a.txt", "one\n2\n3\n");
+    client.command(UNDO, json!({}));
+    client.wait_text("/a.txt", "1\n2\n3\n");
+    client.command(REDO, json!({}));
+    client.wait_text("/a.txt", "one\n2\n3\n");
+    client.command(REDO, json!({}));
+    client.wait_text("/a.txt", "one\ntwo\n3\n");
+
+    // The older one, by its thread: the newer one is text that has come since.
+    let undone = client.command(UNDO, json!({"threadId": first, "onConflict": "merge"}));
+    assert_eq!(undone["undone"], true, "{undone}");
+    client.wait_text("/a.txt", "1\ntwo\n3\n");
+}
+
+#[test]
+fn what_the_user_typed_since_is_asked_about_and_every_answer_does_what_it_says() {
+    let typed = "1\ntwo\n3\nmine\n";
+    let answers = [
+        (json!({"title": MERGE}), true, "1\n2\n3\nmine\n"),
+        (json!({"title": RESTORE}), true, "1\n2\n3\n"),
+        (json!({"title": LEAVE}), false, typed),
+        (Value::Null, false, typed),
+        (json!({"title": "something else"}), false, typed),
+    ];
+    for manner in [Manner::VsCode, Manner::Neovim] {
+        for (answer, is_undone, expected) in answers.clone() {
+            let project = one_file();
+            let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two"), text("Two.")]);
+            let mut client = Client::builder(&project)
+                .model(&model)
+                .settings(json!({"edits": "apply"}))
+                .manner(manner)
+                .start();
+            client.tolerate("window/showMessage");
+            client.open("/a.txt");
+            client.ask("Write it out.");
+            client.wait_text("/a.txt", "1\ntwo\n3\n");
+            client.replace("/a.txt", typed);
+
+            let undo = client.send_command(UNDO, json!({}));
+            let question = client.wait_request("window/showMessageRequest");
+            client.reply(&question, Answer::Result(answer.clone()));
+            let undone = client.wait(&undo).unwrap();
+
+            let message = question.params["message"].as_str().unwrap();
+            assert!(
+                message.starts_with("a.txt has changed since.") && message.contains("Write it out."),
+                "{message}"
+            );
+            let titles: Vec<_> = question.params["actions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|action| &action["title"])
+                .collect();
+            assert_eq!(titles, [MERGE, RESTORE, LEAVE]);
+            assert_eq!(undone["undone"], is_undone, "{answer}: {undone}");
+            client.wait_text("/a.txt", expected);
+        }
+    }
+}
+
+#[test]
+fn the_answer_may_come_with_the_command() {
+    let typed = "1\ntwo\n3\nmine\n";
+    for (on_conflict, expected) in [("merge", "1\n2\n3\nmine\n"), ("restore", "1\n2\n3\n"), ("cancel", typed)]
+    {
+        let project = one_file();
+        let (_model, mut client) = turn_of_one_edit(&project);
+        client.tolerate("window/showMessage");
+        client.replace("/a.txt", typed);
+
+        let undone = client.command(UNDO, json!({"onConflict": on_conflict}));
+
+        assert_eq!(undone["undone"], on_conflict != "cancel", "{undone}");
+        client.wait_text("/a.txt", expected);
+    }
+}
+
+#[test]
+fn what_was_typed_over_by_a_restore_comes_back_with_a_redo() {
+    let project = one_file();
+    let (_model, mut client) = turn_of_one_edit(&project);
+    client.replace("/a.txt", "1\nmine\n3\n");
+
+    client.command(UNDO, json!({"onConflict": "restore"}));
+    client.wait_text("/a.txt", "1\n2\n3\n");
+    client.command(REDO, json!({}));
+
+    client.wait_text("/a.txt", "1\nmine\n3\n");
+}
+
+#[test]
+fn a_redo_asks_as_an_undo_does() {
+    let project = one_file();
+    let (_model, mut client) = turn_of_one_edit(&project);
+    client.command(UNDO, json!({}));
+    client.replace("/a.txt", "1\n2\n3\nmine\n");
+
+    let redo = client.send_command(REDO, json!({}));
+    let question = client.wait_request("window/showMessageRequest");
+    client.reply(&question, Answer::Result(json!({"title": "Redo the agent's part"})));
+
+    assert!(question.params["message"].as_str().unwrap().contains("redo the agent's turn"), "{question:?}");
+    assert_eq!(client.wait(&redo).unwrap()["redone"], true);
+    client.wait_text("/a.txt", "1\ntwo\n3\nmine\n");
+}
+
+#[test]
+fn changes_in_the_same_lines_cannot_be_told_apart_and_are_not_touched_by_a_merge() {
+    let project = one_file();
+    let (_model, mut client) = turn_of_one_edit(&project);
+    client.tolerate("window/showMessage");
+    client.replace("/a.txt", "1\ntwo!\n3\n");
+
+    let undone = client.command(UNDO, json!({"onConflict": "merge"}));
+    assert_eq!(undone["undone"], false, "{undone}");
+    assert!(undone["reason"].as_str().unwrap().contains("in the same lines"), "{undone}");
+
+    let undo = client.send_command(UNDO, json!({}));
+    let question = client.wait_request("window/showMessageRequest");
+    let titles = question.params["actions"].clone();
+    assert_eq!(titles, json!([{"title": RESTORE}, {"title": LEAVE}]));
+    client.reply(&question, Answer::Result(Value::Null));
+    client.wait(&undo).unwrap();
+    assert_eq!(client.text("/a.txt").unwrap(), "1\ntwo!\n3\n");
+}
+
+/// The answer was given for another text.
+#[test]
+fn who_types_on_while_the_question_is_open_is_asked_again() {
+    let project = one_file();
+    let (_model, mut client) = turn_of_one_edit(&project);
+    client.replace("/a.txt", "1\ntwo\n3\nmine\n");
+    let undo = client.send_command(UNDO, json!({}));
+    let question = client.wait_request("window/showMessageRequest");
+    client.replace("/a.txt", "1\ntwo\n3\nmine too\n");
+    // The change is known to the server when it answers what was sent after it.
+    client.command("askls.status", json!({}));
+    client.reply(&question, Answer::Result(json!({"title": RESTORE})));
+
+    let again = client.wait_request("window/showMessageRequest");
+    client.reply(&again, Answer::Result(Value::Null));
+
+    assert_eq!(client.wait(&undo).unwrap()["undone"], false);
+    client.wait_notification("window/showMessage");
+    assert_eq!(client.text("/a.txt").unwrap(), "1\ntwo\n3\nmine too\n");
+}
+
+#[test]
+fn a_second_undo_waits_for_nobody() {
+    let project = one_file();
+    let (_model, mut client) = turn_of_one_edit(&project);
+    client.tolerate("window/showMessage");
+    client.replace("/a.txt", "1\ntwo\n3\nmine\n");
+    let first = client.send_command(UNDO, json!({}));
+    let question = client.wait_request("window/showMessageRequest");
+
+    let second = client.command(UNDO, json!({}));
+
+    assert!(second["reason"].as_str().unwrap().contains("answer its question first"), "{second}");
+    client.reply(&question, Answer::Result(json!({"title": MERGE})));
+    assert_eq!(client.wait(&first).unwrap()["undone"], true);
+}
+
+/// The edit is in a buffer of the first editor that was never saved: the turn is not taken for undone.
+#[test]
+fn a_second_editor_leaves_what_the_first_has_not_saved() {
+    let project = one_file();
+    let (model, mut first) = turn_of_one_edit(&project);
+    let mut second = applying(&project, &model);
+
+    let undone = second.command(UNDO, json!({}));
+    assert_eq!(undone["undone"], false, "{undone}");
+    assert!(undone["reason"].as_str().unwrap().contains("may be unsaved in another editor"), "{undone}");
+    second.wait_notification("window/showMessage");
+
+    assert_eq!(first.command(UNDO, json!({}))["undone"], true);
+    first.wait_text("/a.txt", "1\n2\n3\n");
+}
+
+#[test]
+fn a_turn_is_undone_after_the_server_was_started_anew() {
+    let project = one_file();
+    let (model, client) = turn_of_one_edit(&project);
+    project.write("/a.txt", client.text("/a.txt").unwrap());
+    drop(client);
+
+    let mut client = applying(&project, &model);
+    let undone = client.command(UNDO, json!({}));
+
+    assert_eq!(undone["undone"], true, "{undone}");
+    client.wait_text("/a.txt", "1\n2\n3\n");
+}
+
+#[test]
+fn the_model_is_told_with_the_next_turn() {
+    on_every_wire(|wire| {
+        let project = one_file();
+        let model =
+            FakeModel::start(wire, [edit("a.txt", "2", "two"), text("Two."), text("I see."), text("Yes.")]);
+        let mut client = applying(&project, &model);
+        client.open("/a.txt");
+        let thread = client.ask("Write it out.")["threadId"].clone();
+        client.wait_text("/a.txt", "1\ntwo\n3\n");
+        client.command(UNDO, json!({}));
+
+        client.ask_on(&thread, "And now?");
+        let told = model.requests()[2].prompt();
+        assert!(
+            told.contains("the user has undone the edits of the turn \"Write it out.\": a.txt."),
+            "{told}"
+        );
+
+        // Once.
+        client.ask_on(&thread, "Really?");
+        let told = model.requests()[3].prompt();
+        assert!(!told.contains("undone"), "{told}");
+    });
+}
+
+#[test]
+fn a_client_that_takes_no_edits_is_told_where_it_can_be_done() {
+    let project = one_file();
+    let (model, client) = turn_of_one_edit(&project);
+    drop(client);
+    let mut client = Client::builder(&project)
+        .model(&model)
+        .capabilities(capabilities::without("/workspace/applyEdit"))
+        .start();
+
+    let undone = client.command(UNDO, json!({}));
+
+    assert_eq!(undone["undone"], false);
+    assert!(undone["reason"].as_str().unwrap().contains("`askls undo` on the command line"), "{undone}");
+    client.wait_notification("window/showMessage");
+    assert_eq!(client.seen("workspace/applyEdit"), Vec::<Value>::new());
+}
+
+#[test]
+fn an_undo_that_the_editor_refuses_can_be_tried_again() {
+    let project = one_file();
+    let (_model, mut client) = turn_of_one_edit(&project);
+    client.tolerate("window/showMessage");
+    let mut is_locked = true;
+    client.on_request("workspace/applyEdit", move |_| match std::mem::take(&mut is_locked) {
+        true => Answer::Result(json!({"applied": false, "failureReason": "buffer locked"})),
+        false => Answer::Apply,
+    });
+
+    let refused = client.command(UNDO, json!({}));
+    assert_eq!(refused["undone"], false, "{refused}");
+    assert!(refused["reason"].as_str().unwrap().contains("buffer locked"), "{refused}");
+    assert_eq!(client.text("/a.txt").unwrap(), "1\ntwo\n3\n");
+
+    assert_eq!(client.command(UNDO, json!({}))["undone"], true);
+    client.wait_text("/a.txt", "1\n2\n3\n");
+}
+
+/// What such an editor does not show can be lost in none of its buffers.
+#[test]
+fn what_the_editor_cannot_do_is_done_to_files_that_it_has_not_open() {
+    let project = one_file();
+    let step = edit("a.txt", "2", "two").call("write_file", json!({"path": "new.txt", "text": "N\n"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+    let mut client = Client::builder(&project)
+        .model(&model)
+        .settings(json!({"edits": "apply"}))
+        .capabilities(capabilities::with("/workspace/workspaceEdit", json!({})))
+        .start();
+    client.tolerate("window/showMessage");
+    client.open("/a.txt");
+    client.ask("Change it, and add one.");
+    assert_eq!(project.read("/new.txt"), "N\n");
+    client.open("/new.txt");
+
+    let undone = client.command(UNDO, json!({}));
+    assert_eq!(undone["files"], json!([client.uri("/a.txt")]), "{undone}");
+    assert!(
+        undone["reason"].as_str().unwrap().contains("new.txt for a language server: close it"),
+        "{undone}"
+    );
+    client.wait_text("/a.txt", "1\n2\n3\n");
+
+    client.close("/new.txt");
+    let rest = client.command(UNDO, json!({}));
+    assert_eq!(rest["files"], json!([client.uri("/new.txt")]), "{rest}");
+    assert!(!project.exists("/new.txt"));
+
+    client.command(REDO, json!({}));
+    assert_eq!(project.read("/new.txt"), "N\n");
+    client.command(REDO, json!({}));
+    client.wait_text("/a.txt", "1\ntwo\n3\n");
+}
+
+#[test]
+fn without_checkpoints_nothing_is_kept_and_the_user_is_told_why() {
+    let project = one_file();
+    let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two"), text("Two.")]);
+    let mut client = Client::builder(&project)
+        .model(&model)
+        .settings(json!({"edits": "apply", "checkpoints": false}))
+        .start();
+    client.open("/a.txt");
+    client.ask("Write it out.");
+    let undone = client.command(UNDO, json!({}));
+    assert!(undone["reason"].as_str().unwrap().contains("`checkpoints` is off"), "{undone}");
+    client.wait_notification("window/showMessage");
+    assert!(!project.home().join(".state/askls").exists());
+}
+
+/// The journal cannot be written: the edit is there all the same.
+#[test]
+fn an_edit_without_its_checkpoint_is_told_of() {
+    let project = one_file();
+    std::fs::create_dir_all(project.home()).unwrap();
+    std::fs::write(project.home().join(".state"), "a file in the way").unwrap();
+    let (_model, client) = turn_of_one_edit(&project);
+    let shown = client.wait_notification("window/showMessage");
+    assert!(shown["message"].as_str().unwrap().contains("cannot keep them to be undone as one"), "{shown}");
+}
+
+/// The editor applies it although nobody waits for its answer any more.
+#[test]
+fn an_edit_that_came_about_after_a_cancel_can_be_undone_too() {
+    let project = one_file();
+    let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two")]);
+    let mut client = Client::builder(&project).model(&model).settings(json!({"edits": "immediate"})).start();
+    client.on_request("workspace/applyEdit", |_| Answer::Never);
+    client.open("/a.txt");
+    let ask = client.send_ask("Write it out.");
+    let applying = client.wait_until("an edit", |received| {
+        let mut messages = received.iter().map(|received| &received.message);
+        let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
+        Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
+    });
+    client.cancel_request(&ask);
+    assert!(client.wait(&ask).is_err());
+    client.on_request("workspace/applyEdit", |_| Answer::Apply);
+    client.reply(&applying, Answer::Apply);
+    client.wait_text("/a.txt", "1\ntwo\n3\n");
+    // It is on offer until its checkpoint is there.
+    client.wait_status("proposals", 0);
+
+    assert_eq!(client.command(UNDO, json!({}))["undone"], true);
+
+    client.wait_text("/a.txt", "1\n2\n3\n");
+}
+
+#[test]
+fn a_damaged_checkpoint_is_told_of_and_those_before_it_can_be_undone() {
+    let project = one_file();
+    let model = FakeModel::start(
+        Wire::Chat,
+        [edit("a.txt", "1", "one"), text("One."), edit("a.txt", "2", "two"), text("Two.")],
+    );
+    let mut client = applying(&project, &model);
+    client.open("/a.txt");
+    client.ask("First.");
+    client.ask("Second.");
+    project.write("/a.txt", client.text("/a.txt").unwrap());
+    drop(client);
+    let workspace =
+        std::fs::read_dir(project.home().join(".state/askls/checkpoints")).unwrap().next().unwrap();
+    let records = std::fs::read_dir(workspace.unwrap().path().join("records")).unwrap();
+    let newest = records.map(|record| record.unwrap().path()).max().unwrap();
+    std::fs::write(&newest, "{\"version\":1,").unwrap();
+
+    let mut client = applying(&project, &model);
+    let undone = client.command(UNDO, json!({"onConflict": "merge"}));
+
+    assert!(undone["reason"].as_str().unwrap().contains("is damaged; it was put aside in"), "{undone}");
+    assert_eq!(undone["undone"], true, "{undone}");
+    client.wait_notification("window/showMessage");
+    client.wait_text("/a.txt", "1\ntwo\n3\n");
+}
