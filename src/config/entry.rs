@@ -19,6 +19,10 @@ use super::{
 /// Faults of a file beyond which it is no settings file that someone wrote: each is looked for and shown.
 const MOST_FAULTS: usize = 100;
 
+/// Names of a file beyond which it is no settings file that someone wrote. A project's file may be anybody's, and each
+/// name is compared with those that there are.
+const MOST_NAMES: usize = 1_000;
+
 /// One value as one place says it.
 pub(super) struct Entry {
     pub(super) name: String,
@@ -62,6 +66,10 @@ pub(super) fn of_file(path: &Path, text: &str) -> Result<Contents, String> {
         return Err(format!("it has more than {MOST_FAULTS} lines that are not valid TOML"));
     }
     errors.sort_by_key(|error| error.span().map(|span| span.start));
+    let table = table.into_inner();
+    if count(&table) > MOST_NAMES {
+        return Err(format!("it sets more than {MOST_NAMES} names"));
+    }
     let names = if errors.is_empty() { Vec::new() } else { written::names(text) };
     let mut file = File { path, text, broken: Vec::new() };
     let mut contents = Contents::default();
@@ -94,8 +102,17 @@ pub(super) fn of_file(path: &Path, text: &str) -> Result<Contents, String> {
         Some(Shape::Table) => 1,
         Some(Shape::Models) => 2,
     };
-    contents.entries = file.entries(table.into_inner(), &levels);
+    contents.entries = file.entries(table, &levels);
     Ok(contents)
+}
+
+/// The names in a table, those in its tables included.
+fn count(table: &DeTable<'_>) -> usize {
+    let inner = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+        DeValue::Table(inner) => count(inner),
+        _ => 0,
+    };
+    table.iter().map(|(_, value)| 1 + inner(value)).sum()
 }
 
 struct File<'a> {

@@ -894,6 +894,10 @@ fn a_file_of_nothing_but_faults_sets_nothing_and_is_told_in_few_lines() {
         ! $/config/askls/config.toml: nothing in this file is used: it has more than 100 lines that are not valid TOML
     "#]]);
     assert!(broken.load().settings.model_choice().unusable.is_some());
+    let many: String = (0..500).map(|number| format!("[models.m{number}]\nwindow = 1000\n")).collect();
+    Place::new().project(&many).check(expect![[r#"
+        ! $/project/.askls/config.toml: nothing in this file is used: it sets more than 1000 names
+    "#]]);
     let unknown: String = (0..25).map(|number| format!("qqq{number} = 1\n")).collect();
     let loaded = Place::new().project(&unknown).load();
     assert_eq!(loaded.warnings.len(), 21);
