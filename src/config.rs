@@ -261,6 +261,16 @@ impl Settings {
         self.values.show_answer.unwrap_or_default()
     }
 
+    /// Whether there are code lenses above proposed edits.
+    pub fn edit_lenses(&self) -> bool {
+        self.values.edit_lenses.unwrap_or(true)
+    }
+
+    /// Whether hints show where edits are proposed.
+    pub fn edit_hints(&self) -> bool {
+        self.values.edit_hints.unwrap_or(true)
+    }
+
     /// Every setting with its value and its origin, in the order of the schema.
     pub fn shown(&self) -> Vec<Shown> {
         schema::KEYS

@@ -15,8 +15,10 @@ pub mod matcher;
 pub mod overlay;
 pub mod paths;
 pub mod position;
+pub mod review;
 mod roots;
 pub mod search;
+mod shared_ends;
 mod suggest;
 #[cfg(test)]
 mod testing;
@@ -134,7 +136,7 @@ impl Workspace {
 
 /// A file's text and what is needed to notice later that it has changed: nothing but the text itself, which an open
 /// buffer may show again under another version.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileText {
     /// Line ends as they are in the buffer or file; without a byte order mark.
     pub text: Arc<str>,

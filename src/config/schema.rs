@@ -142,6 +142,12 @@ pub struct Values {
     /// How the editor shows an answer.
     #[schemars(extend("default" = ShowAnswer::default()))]
     pub show_answer: Option<ShowAnswer>,
+    /// Whether there are code lenses above proposed edits, to apply or reject them.
+    #[schemars(extend("default" = true))]
+    pub edit_lenses: Option<bool>,
+    /// Whether hints (diagnostics of the lowest severity) show where edits are proposed.
+    #[schemars(extend("default" = true))]
+    pub edit_hints: Option<bool>,
     /// Folders of projects whose own settings may also choose servers, ways to reach them, and programs; absolute, or below
     /// the home folder as `~/…`. Only in the user's file.
     pub trusted_folders: Option<Vec<FilePath>>,

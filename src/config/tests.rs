@@ -123,6 +123,8 @@ fn with_nothing_set_everything_is_its_default() {
         shell = the platform's shell
         background = auto
         show_answer = message
+        edit_lenses = true
+        edit_hints = true
         trusted_folders = 
     "#]]
     .assert_eq(&shown.concat());

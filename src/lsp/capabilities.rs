@@ -20,6 +20,10 @@ pub(super) struct Capabilities {
     pub(super) apply_edit: bool,
     pub(super) edits: EditCapabilities,
     pub(super) code_action_literals: bool,
+    pub(super) code_lens: bool,
+    /// Asks for code lenses anew when told.
+    pub(super) code_lens_refresh: bool,
+    pub(super) publish_diagnostics: bool,
     pub(super) configuration: bool,
     /// Known to give up on a command after some seconds, while the server goes on.
     pub(super) gives_up_on_commands: bool,
@@ -35,6 +39,8 @@ pub(super) struct EditCapabilities {
     pub(super) delete: bool,
     /// `metadata` beside the edit.
     pub(super) metadata: bool,
+    /// Shows an edit with `changeAnnotations` before it applies what its user ticks of it.
+    pub(super) preview: bool,
 }
 
 impl Capabilities {
@@ -57,8 +63,16 @@ impl Capabilities {
                 rename: operations.contains(&"rename"),
                 delete: operations.contains(&"delete"),
                 metadata: is_true("/capabilities/workspace/workspaceEdit/metadataSupport"),
+                // Who groups them by their labels shows them. kak-lsp, which says only that it takes them, applies
+                // what it should ask about.
+                preview: is_true(
+                    "/capabilities/workspace/workspaceEdit/changeAnnotationSupport/groupsOnLabel",
+                ),
             },
             code_action_literals: is_there("/capabilities/textDocument/codeAction/codeActionLiteralSupport"),
+            code_lens: is_there("/capabilities/textDocument/codeLens"),
+            code_lens_refresh: is_true("/capabilities/workspace/codeLens/refreshSupport"),
+            publish_diagnostics: is_there("/capabilities/textDocument/publishDiagnostics"),
             configuration: is_true("/capabilities/workspace/configuration"),
             gives_up_on_commands: gives_up_on_commands(initialize),
         }

@@ -8,14 +8,21 @@ use serde_json::{Value, json};
 use super::{
     commands, documents,
     editor::one_line,
-    edits::Offer,
+    edits::{anchor, line_count, place},
+    hints,
     lsp_types::{
-        CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Command, Diagnostic,
+        self, CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Command, Diagnostic,
         DiagnosticSeverity, NumberOrString,
     },
     session::Session,
 };
-use crate::workspace::{FileEdit, position};
+use crate::{
+    protocol::ThreadId,
+    workspace::{
+        position,
+        review::{HunkKind, HunkState, HunkView},
+    },
+};
 
 /// Longest part of a title that the user or a tool wrote.
 const MAX_TITLE: usize = 80;
@@ -39,72 +46,123 @@ struct Action {
     diagnostic: Option<Diagnostic>,
 }
 
-pub(super) fn code_actions(session: &Arc<Session>, params: &CodeActionParams) -> Vec<CodeActionOrCommand> {
+pub(super) async fn code_actions(
+    session: &Arc<Session>,
+    params: &CodeActionParams,
+) -> Vec<CodeActionOrCommand> {
     let uri = params.text_document.uri.as_str();
-    let mut actions = edit_actions(session, uri);
+    let mut actions = edit_actions(session, uri, params.range).await;
     actions.extend(question_action(session, uri, params));
-    actions
-        .extend(params.context.diagnostics.iter().take(MAX_DIAGNOSTICS).map(|it| diagnostic_action(uri, it)));
+    // Our own hints are no problems.
+    let problems = params.context.diagnostics.iter().filter(|it| it.source.as_deref() != Some(hints::SOURCE));
+    actions.extend(problems.take(MAX_DIAGNOSTICS).map(|it| diagnostic_action(uri, it)));
     actions.extend(selection_actions(uri, params));
     actions.retain(|action| is_wanted(&action.kind, params.context.only.as_deref()));
     let has_literals = session.client().code_action_literals;
     actions.into_iter().map(|action| action.into_lsp(has_literals)).collect()
 }
 
-/// What can become of edits that are proposed in this file.
-fn edit_actions(session: &Arc<Session>, uri: &str) -> Vec<Action> {
-    let Ok(path) = session.workspace.resolve(uri) else { return Vec::new() };
-    let edit_of = |offer: &Offer| {
-        offer.proposal.files.iter().find(|file| file.path == path || *file.origin() == path).cloned()
-    };
-    let newest = session.offers.iter().filter(|offer| edit_of(offer).is_some());
-    let Some(offer) = newest.max_by_key(|offer| offer.number) else { return Vec::new() };
-    let thread = offer.key();
-    let count = offer.proposal.files.len();
-    let action = |title: String, command, argument| Action {
-        title,
-        kind: CodeActionKind::QUICKFIX,
-        command,
-        argument,
-        diagnostic: None,
-    };
-    let discard =
-        action("Discard agent edits".to_owned(), commands::REJECT_EDITS, json!({ "threadId": thread }));
-    if edit_of(&offer).is_some_and(|edit| is_stale(session, &edit)) {
-        return vec![discard];
+/// What can become of edits that are proposed in this file: of those on the selected lines, of all in the file, of all.
+async fn edit_actions(session: &Arc<Session>, uri: &str, range: lsp_types::Range) -> Vec<Action> {
+    if session.offers.is_empty() {
+        return Vec::new();
     }
-    let uri = session.workspace.uri(&path);
-    vec![
-        action(
-            "Apply agent edit (this file)".to_owned(),
-            commands::ACCEPT_EDITS,
-            json!({ "threadId": thread, "uri": uri, "report": true }),
-        ),
-        action(
-            format!("Apply all agent edits ({count} {})", if count == 1 { "file" } else { "files" }),
-            commands::ACCEPT_EDITS,
-            json!({ "threadId": thread, "report": true }),
-        ),
-        discard,
-    ]
+    let Ok(path) = session.workspace.resolve(uri) else { return Vec::new() };
+    let looking = Arc::clone(session);
+    let look = move || {
+        let (thread_id, offer, hunks) = looking.offered_in(&path)?;
+        let lines = looking.workspace.open_document(&path).map_or(usize::MAX, |it| line_count(&it.text));
+        let uri = looking.workspace.uri(&path);
+        let is_lost = looking.lost_documents.contains_key(&uri);
+        Some(Offered { thread_id, uri, files: offer.review.paths().len(), hunks, lines, is_lost })
+    };
+    match tokio::task::spawn_blocking(look).await {
+        Ok(Some(offered)) => offered.actions(range),
+        _ => Vec::new(),
+    }
 }
 
-/// Whether the open buffer is not what the edit was made for, so that applying it would be refused. Of a file that is
-/// not open nothing is said here: reading it would keep the editor waiting.
-fn is_stale(session: &Session, edit: &FileEdit) -> bool {
-    let workspace = &session.workspace;
-    if session.lost_documents.contains_key(&workspace.uri(edit.origin())) {
-        return true;
+/// What is on offer in one file.
+struct Offered {
+    thread_id: ThreadId,
+    uri: String,
+    /// All files of the offer.
+    files: usize,
+    hunks: Vec<HunkView>,
+    /// Of the file.
+    lines: usize,
+    /// Nothing can be applied to a text that is not known.
+    is_lost: bool,
+}
+
+impl Offered {
+    fn actions(&self, range: lsp_types::Range) -> Vec<Action> {
+        let mut actions = self.hunk_actions(range);
+        let is_pending = |view: &HunkView| view.state == HunkState::Pending;
+        let (thread, uri) = (&self.thread_id, &self.uri);
+        if !self.is_lost && self.hunks.iter().any(is_pending) {
+            let argument = json!({ "threadId": thread, "uri": uri, "report": true });
+            actions.push(edit_action("Apply agent edit (this file)", commands::ACCEPT_EDITS, argument));
+            let files = if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) };
+            let argument = json!({ "threadId": thread, "report": true });
+            let title = format!("Apply all agent edits ({files})");
+            actions.push(edit_action(title, commands::ACCEPT_EDITS, argument));
+        }
+        let argument = json!({ "threadId": thread, "uri": uri });
+        actions.push(edit_action("Reject agent edit (this file)", commands::REJECT_EDITS, argument));
+        let argument = json!({ "threadId": thread });
+        actions.push(edit_action("Reject all agent edits", commands::REJECT_EDITS, argument));
+        actions
     }
-    let is_new = edit.before.is_none() || edit.moved_from.is_some();
-    if is_new && workspace.open_document(&edit.path).is_some() {
-        return true;
+
+    /// Of the hunks of lines that the selection touches; several are one action.
+    fn hunk_actions(&self, range: lsp_types::Range) -> Vec<Action> {
+        let is_touched = |view: &&HunkView| {
+            let anchor = anchor(view, self.lines);
+            let is_decidable = view.kind == HunkKind::Lines && view.state != HunkState::Taken;
+            is_decidable && *anchor.start() <= range.end.line && range.start.line <= *anchor.end()
+        };
+        let touched = self.hunks.iter().filter(is_touched);
+        let (pending, unfit): (Vec<&HunkView>, Vec<&HunkView>) =
+            touched.partition(|view| view.state == HunkState::Pending && !self.is_lost);
+        let argument = |views: &[&HunkView]| {
+            let ids: Vec<u32> = views.iter().map(|view| view.id.0).collect();
+            json!({ "threadId": self.thread_id, "uri": self.uri, "hunks": ids })
+        };
+        let mut actions = Vec::new();
+        if !pending.is_empty() {
+            let (which, places) = match pending.as_slice() {
+                [one] => ("this agent edit".to_owned(), place(one)),
+                many => (format!("these {} agent edits", many.len()), places(many)),
+            };
+            let mut accept = argument(&pending);
+            accept["report"] = json!(true);
+            let title = format!("Apply {which} ({places})");
+            actions.push(edit_action(title, commands::ACCEPT_EDITS, accept));
+            let title = format!("Reject {which}");
+            actions.push(edit_action(title, commands::REJECT_EDITS, argument(&pending)));
+        }
+        for view in unfit {
+            let reason = match &view.state {
+                HunkState::Conflict(reason) => one_line(reason, MAX_TITLE),
+                HunkState::Pending | HunkState::Taken => "the text of the file is not known".to_owned(),
+            };
+            let title = format!("Reject this agent edit ({reason})");
+            actions.push(edit_action(title, commands::REJECT_EDITS, argument(&[view])));
+        }
+        actions
     }
-    if workspace.open_document(edit.origin()).is_none() {
-        return false;
-    }
-    let now = workspace.read(edit.origin()).ok().map(|now| now.text);
-    now != edit.before.as_ref().map(|before| before.text.clone())
+}
+
+/// From the first line to the last.
+fn places(views: &[&HunkView]) -> String {
+    let first = views.iter().map(|view| view.lines_now.start + 1).min().unwrap_or(1);
+    let last = views.iter().map(|view| view.lines_now.end.max(view.lines_now.start + 1)).max();
+    format!("lines {first}-{}", last.unwrap_or(first))
+}
+
+fn edit_action(title: impl Into<String>, command: &'static str, argument: Value) -> Action {
+    Action { title: title.into(), kind: CodeActionKind::QUICKFIX, command, argument, diagnostic: None }
 }
 
 /// `// ask: how does this work?`
@@ -170,8 +228,8 @@ fn selection_actions(uri: &str, params: &CodeActionParams) -> Vec<Action> {
     if range.start == range.end {
         return Vec::new();
     }
-    let problems: Vec<_> =
-        params.context.diagnostics.iter().take(MAX_DIAGNOSTICS).map(diagnostic_line).collect();
+    let problems = params.context.diagnostics.iter().filter(|it| it.source.as_deref() != Some(hints::SOURCE));
+    let problems: Vec<_> = problems.take(MAX_DIAGNOSTICS).map(diagnostic_line).collect();
     let action = |title: &str, prompt: &str, mode: &str| Action {
         title: title.to_owned(),
         kind: CodeActionKind::REFACTOR,

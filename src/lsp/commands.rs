@@ -6,12 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{Error, Result};
 
-use super::{
-    edits::UndoParams,
-    lsp_types::{ExecuteCommandParams, MessageType},
-    session::Session,
-    transport, turn,
-};
+use super::{edits::UndoParams, lsp_types::ExecuteCommandParams, session::Session, transport, turn};
 use crate::{
     agent::Mode,
     config::{
@@ -30,7 +25,7 @@ pub(super) const ASK: &str = "askls.ask";
 pub(super) const ACCEPT_EDITS: &str = "askls.acceptEdits";
 pub(super) const REJECT_EDITS: &str = "askls.rejectEdits";
 const STOP: &str = "askls.stop";
-const SHOW_EDITS: &str = "askls.showEdits";
+pub(super) const SHOW_EDITS: &str = "askls.showEdits";
 const UNDO_TURN: &str = "askls.undoTurn";
 const REDO_TURN: &str = "askls.redoTurn";
 const NEW_THREAD: &str = "askls.newThread";
@@ -82,6 +77,8 @@ pub(super) struct EditParams {
     pub(super) thread_id: Option<ThreadId>,
     /// Absent: all its files.
     pub(super) uri: Option<String>,
+    /// Ids of hunks as `askls.showEdits` lists them. Absent: all of the file or files.
+    pub(super) hunks: Option<Vec<u32>>,
 }
 
 /// The arguments of `askls.acceptEdits`.
@@ -91,6 +88,10 @@ struct AcceptParams {
     /// As in [`EditParams`].
     thread_id: Option<ThreadId>,
     uri: Option<String>,
+    hunks: Option<Vec<u32>>,
+    /// Whether hunks that still fit are applied when others do not.
+    #[serde(default)]
+    partial: bool,
     /// Whether the user is shown why edits did not come about. Our own code actions say so: an editor that runs the
     /// command of an action shows nobody its result.
     #[serde(default)]
@@ -142,17 +143,14 @@ async fn run(session: &Arc<Session>, command: Command) -> Result<Value> {
                 session.stop_turns(|turn| thread_id.as_ref().is_none_or(|id| *id == turn.thread_id));
             Ok(json!({ "stopped": stopped }))
         }
-        Command::AcceptEdits(AcceptParams { thread_id, uri, report }) => {
-            let accepted = session.accept_edits(&EditParams { thread_id, uri }).await;
-            if let Some(reason) = accepted.reason().filter(|_| report) {
-                session.editor.show_message(MessageType::WARNING, &format!("Agent edits: {reason}")).await;
-            }
-            Ok(accepted.to_json())
+        Command::AcceptEdits(AcceptParams { thread_id, uri, hunks, partial, report }) => {
+            let params = EditParams { thread_id, uri, hunks };
+            Ok(session.accept_edits(&params, partial, report).await.to_json())
         }
-        Command::RejectEdits(params) => {
-            let files = session.reject_edits(&params);
-            Ok(json!({ "rejected": files.len(), "files": files }))
-        }
+        Command::RejectEdits(params) => Ok(match session.reject_edits(&params).await {
+            Ok(files) => json!({ "rejected": files.len(), "files": files }),
+            Err(reason) => json!({ "rejected": 0, "files": [], "reason": reason }),
+        }),
         Command::ShowEdits(ThreadParams { thread_id }) => session.show_edits(thread_id).await,
         Command::Undo(direction, params) => Ok(session.undo_turn(direction, params).await),
         Command::NewThread => Ok(json!({ "threadId": session.new_thread() })),
@@ -353,7 +351,9 @@ mod tests {
         check(
             "askls.acceptEdits",
             json!([{}]),
-            expect!["AcceptEdits(AcceptParams { thread_id: None, uri: None, report: false })"],
+            expect![
+                "AcceptEdits(AcceptParams { thread_id: None, uri: None, hunks: None, partial: false, report: false })"
+            ],
         );
     }
 

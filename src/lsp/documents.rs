@@ -42,7 +42,7 @@ impl Session {
         if !is_visible(uri) || self.lost_documents.contains_key(uri) {
             return;
         }
-        if self.workspace.overlay().by_uri(uri).is_none() {
+        if !self.workspace.overlay().is_open(uri) {
             tracing::warn!(uri, "a change of a document that is not open");
             return;
         }

@@ -10,7 +10,7 @@ use super::{
     capabilities::Capabilities,
     commands,
     lsp_types::{
-        CodeActionKind, CodeActionOptions, ExecuteCommandOptions, InitializeResult, OneOf,
+        CodeActionKind, CodeActionOptions, CodeLensOptions, ExecuteCommandOptions, InitializeResult, OneOf,
         PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncKind,
         TextDocumentSyncOptions, WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities,
         WorkspaceServerCapabilities,
@@ -82,6 +82,7 @@ pub(super) fn initialize_result(client: &Capabilities) -> InitializeResult {
                 }
                 .into(),
             ),
+            code_lens_provider: client.code_lens.then_some(CodeLensOptions { resolve_provider: Some(false) }),
             execute_command_provider: Some(ExecuteCommandOptions {
                 commands: commands::NAMES.iter().map(|&name| name.to_owned()).collect(),
                 work_done_progress_options: WorkDoneProgressOptions { work_done_progress: Some(true) },

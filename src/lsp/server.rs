@@ -10,12 +10,12 @@ use tower_lsp::{
 
 use super::{
     answer::{ContentParams, ContentResult},
-    code_actions, commands, lifecycle,
+    code_actions, code_lenses, commands, lifecycle,
     lsp_types::{
-        CodeActionParams, CodeActionResponse, DidChangeConfigurationParams, DidChangeTextDocumentParams,
-        DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
-        DidSaveTextDocumentParams, ExecuteCommandParams, InitializeParams, InitializeResult,
-        InitializedParams, WorkDoneProgressCancelParams,
+        CodeActionParams, CodeActionResponse, CodeLens, CodeLensParams, DidChangeConfigurationParams,
+        DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+        DidOpenTextDocumentParams, DidSaveTextDocumentParams, ExecuteCommandParams, InitializeParams,
+        InitializeResult, InitializedParams, WorkDoneProgressCancelParams,
     },
     session::Session,
 };
@@ -51,6 +51,8 @@ impl LanguageServer for Server {
 
     async fn initialized(&self, _: InitializedParams) {
         self.session.settings().await;
+        let session = Arc::clone(&self.session);
+        self.session.spawn(session.keep_hints());
     }
 
     async fn shutdown(&self) -> Result<()> {
@@ -85,7 +87,11 @@ impl LanguageServer for Server {
     }
 
     async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
-        Ok(Some(code_actions::code_actions(&self.session, &params)))
+        Ok(Some(code_actions::code_actions(&self.session, &params).await))
+    }
+
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+        Ok(Some(code_lenses::code_lenses(&self.session, &params).await))
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {

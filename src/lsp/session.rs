@@ -22,6 +22,7 @@ use super::{
     capabilities::{self, Capabilities},
     editor::Editor,
     edits::{Journal, Offer},
+    hints::Hints,
     lsp_types::ProgressToken,
     settings::SettingsSource,
 };
@@ -53,6 +54,7 @@ pub(super) struct Session {
     pub(super) workspace: Arc<Workspace>,
     pub(super) settings: SettingsSource,
     pub(super) answers: Answers,
+    pub(super) hints: Hints,
     /// Edits that wait for the user's word, by the thread that made them.
     pub(super) offers: DashMap<ThreadId, Offer>,
     pub(super) journal: Journal,
@@ -109,6 +111,7 @@ impl Session {
             workspace: Arc::new(Workspace::new(Vec::new())),
             settings: SettingsSource::new(environment),
             answers: Answers::default(),
+            hints: Hints::default(),
             offers: DashMap::new(),
             journal: Journal::default(),
             lost_documents: DashMap::new(),
@@ -194,6 +197,8 @@ impl Session {
 
     pub(super) fn document_changed(&self) {
         self.document_changes.notify_waiters();
+        // Hunks move with what is typed.
+        self.edits_changed();
     }
 
     /// Waits until `is_so` holds, looking anew at each change of a buffer; `false` when the limit passes first.

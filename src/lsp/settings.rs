@@ -139,6 +139,7 @@ impl Session {
                 Settings::load(&Environment::default(), &[]).settings
             }
         };
+        self.hints.set(settings.edit_lenses(), settings.edit_hints());
         for warning in self.settings.new_warnings() {
             self.editor.log_message(MessageType::WARNING, &warning).await;
             self.editor.show_message(MessageType::WARNING, &format!("askls settings: {warning}")).await;

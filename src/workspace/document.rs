@@ -1,8 +1,19 @@
 //! One open buffer: its text, its version, and how incremental changes reach it.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::VecDeque,
+    ops,
+    sync::{Arc, OnceLock},
+};
 
-use super::position::{Encoding, LineStarts, Range};
+use super::{
+    position::{Encoding, LineStarts, Range},
+    shared_ends::shared_ends,
+};
+
+/// Splices that a buffer remembers: more than are typed between two looks of who follows them. Who comes later compares
+/// the texts.
+const MAX_REMEMBERED_SPLICES: usize = 4_096;
 
 /// A snapshot of one open buffer; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +32,14 @@ pub struct Change {
     pub text: String,
 }
 
+/// What a change did to the text, in bytes: at this place so many were removed, and so many inserted in their stead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Splice {
+    pub at: usize,
+    pub removed: usize,
+    pub inserted: usize,
+}
+
 /// The buffer behind the snapshots. Changes work on one growing text and its line starts; a snapshot is made when
 /// somebody asks for it and kept until the next change, so that typing costs no copy of the document.
 #[derive(Debug)]
@@ -31,6 +50,10 @@ pub struct Buffer {
     text: String,
     lines: LineStarts,
     snapshot: OnceLock<Arc<str>>,
+    /// The last splices, in order.
+    splices: VecDeque<Splice>,
+    /// How many splices there have been in all.
+    spliced: u64,
 }
 
 impl Buffer {
@@ -42,6 +65,8 @@ impl Buffer {
             lines: LineStarts::new(&text),
             text,
             snapshot: OnceLock::new(),
+            splices: VecDeque::new(),
+            spliced: 0,
         }
     }
 
@@ -69,18 +94,46 @@ impl Buffer {
         }
     }
 
+    /// How many splices the buffer has seen: a moment that [`Buffer::splices_since`] takes.
+    pub(super) fn spliced(&self) -> u64 {
+        self.spliced
+    }
+
+    /// What has happened since a moment, in order; `None` when that is too long ago.
+    pub(super) fn splices_since(&self, spliced: u64) -> Option<Vec<Splice>> {
+        let new = usize::try_from(self.spliced.checked_sub(spliced)?).ok()?;
+        let known = self.splices.len().checked_sub(new)?;
+        Some(self.splices.range(known..).copied().collect())
+    }
+
     fn change_one(&mut self, change: &Change, encoding: Encoding) {
-        self.snapshot = OnceLock::new();
-        let Some(range) = change.range else {
-            self.text.clone_from(&change.text);
-            self.lines = LineStarts::new(&self.text);
-            return;
+        let replaced = match change.range {
+            Some(range) => {
+                let one = self.lines.offset(&self.text, range.start, encoding);
+                let other = self.lines.offset(&self.text, range.end, encoding);
+                one.min(other)..one.max(other)
+            }
+            None => 0..self.text.len(),
         };
-        let one = self.lines.offset(&self.text, range.start, encoding);
-        let other = self.lines.offset(&self.text, range.end, encoding);
-        let replaced = one.min(other)..one.max(other);
-        self.text.replace_range(replaced.clone(), &change.text);
-        self.lines.update(&self.text, replaced, change.text.len());
+        self.replace(replaced, &change.text);
+    }
+
+    /// Only what differs is touched: some editors send a whole text, or a whole line, for one character.
+    fn replace(&mut self, replaced: ops::Range<usize>, text: &str) {
+        let (head, tail) = shared_ends(self.text.get(replaced.clone()).unwrap_or_default(), text);
+        let replaced = replaced.start + head..replaced.end - tail;
+        let text = text.get(head..text.len() - tail).unwrap_or_default();
+        if replaced.is_empty() && text.is_empty() {
+            return;
+        }
+        self.snapshot = OnceLock::new();
+        self.text.replace_range(replaced.clone(), text);
+        self.lines.update(&self.text, replaced.clone(), text.len());
+        if self.splices.len() == MAX_REMEMBERED_SPLICES {
+            self.splices.pop_front();
+        }
+        self.splices.push_back(Splice { at: replaced.start, removed: replaced.len(), inserted: text.len() });
+        self.spliced += 1;
     }
 }
 
@@ -142,6 +195,22 @@ mod tests {
     }
 
     #[test]
+    fn splices_say_what_differs_and_are_forgotten_when_they_are_old() {
+        let mut buffer = Buffer::new("file:///a", "text", 1, "one\ntwo\n".to_owned());
+        let whole = Change { range: None, text: "one\nto\n".to_owned() };
+        buffer.change(2, &[whole.clone(), whole, change((0, 0), (0, 2), "O")], Encoding::Utf16);
+        let expected = [Splice { at: 5, removed: 1, inserted: 0 }, Splice { at: 0, removed: 2, inserted: 1 }];
+        assert_eq!(buffer.splices_since(0).as_deref(), Some(&expected[..]));
+        assert_eq!(buffer.splices_since(1).as_deref(), Some(&expected[1..]));
+        assert_eq!((buffer.splices_since(2), buffer.splices_since(3)), (Some(Vec::new()), None));
+        for _ in 0..MAX_REMEMBERED_SPLICES {
+            buffer.change(3, &[change((0, 0), (0, 0), "x")], Encoding::Utf16);
+        }
+        assert_eq!(buffer.splices_since(1), None);
+        assert_eq!(buffer.splices_since(2).map(|splices| splices.len()), Some(MAX_REMEMBERED_SPLICES));
+    }
+
+    #[test]
     fn a_snapshot_stays_what_it_was() {
         let mut buffer = Buffer::new("file:///a", "text", 1, "old".to_owned());
         let before = buffer.document();
@@ -198,7 +267,14 @@ mod tests {
         ) {
             let mut buffer = Buffer::new("file:///a", "text", 1, text.clone());
             buffer.change(2, &changes, encoding);
+            // Bytes that no splice touched are those that they were.
+            let mut followed: Vec<Option<u8>> = text.bytes().map(Some).collect();
+            for splice in buffer.splices_since(0).unwrap() {
+                followed.splice(splice.at..splice.at + splice.removed, vec![None; splice.inserted]);
+            }
             let expected = changes.iter().fold(text, |text, change| naive(&text, change, encoding));
+            prop_assert_eq!(followed.len(), expected.len());
+            prop_assert!(followed.iter().zip(expected.bytes()).all(|(was, is)| was.is_none_or(|was| was == is)));
             prop_assert_eq!(buffer.text(), expected.as_str());
             prop_assert_eq!(&buffer.lines, &LineStarts::new(&expected));
         }

@@ -9,6 +9,7 @@ use super::{
     deceptive::is_deceptive,
     guard, paths,
     position::{Encoding, LineStarts, Position, Range},
+    shared_ends::shared_ends,
 };
 
 /// All file edits of a turn, one a file, ordered by path.
@@ -171,7 +172,7 @@ impl FileEdit {
     }
 
     /// Why the edit cannot be made to what buffer and disk hold now.
-    fn conflict(&self, workspace: &Workspace) -> Option<String> {
+    pub(super) fn conflict(&self, workspace: &Workspace) -> Option<String> {
         if let Some(before) = &self.before {
             let origin = self.origin();
             match workspace.read(origin) {
@@ -331,26 +332,14 @@ fn smallest<'a>(before: &str, after: &'a str, stretch: &Stretch) -> (ops::Range<
         old.get(..at).is_some_and(|head| head.ends_with('\r'))
             && old.get(at..).is_some_and(|tail| tail.starts_with('\n'))
     };
-    let mut head: usize = old
-        .chars()
-        .zip(new.chars())
-        .take_while(|(one, other)| one == other)
-        .map(|(one, _)| one.len_utf8())
-        .sum();
+    let (mut head, mut tail) = shared_ends(old, new);
     if splits(head) {
         head -= 1;
     }
-    let (old_rest, new_rest) = (old.get(head..).unwrap_or_default(), new.get(head..).unwrap_or_default());
-    let mut tail: usize = old_rest
-        .chars()
-        .rev()
-        .zip(new_rest.chars().rev())
-        .take_while(|(one, other)| one == other)
-        .map(|(one, _)| one.len_utf8())
-        .sum();
     if splits(old.len() - tail) {
         tail -= 1;
     }
+    let new_rest = new.get(head..).unwrap_or_default();
     let start = stretch.before.start;
     (start + head..start + old.len() - tail, new_rest.get(..new_rest.len() - tail).unwrap_or_default())
 }

@@ -1,16 +1,35 @@
 //! The open buffers, by file whatever the spelling of its URI.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::{
-    document::{Buffer, Change, Document},
+    FilePath,
+    document::{Buffer, Change, Document, Splice},
     paths,
     position::Encoding,
 };
+
+/// A moment in the life of one open document, for [`Overlay::since`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// A document that is opened again is another one.
+    opening: u64,
+    spliced: u64,
+}
+
+/// An open document now, and what happened to it since some moment.
+#[derive(Debug)]
+pub(super) struct Since {
+    pub(super) document: Document,
+    pub(super) now: Moment,
+    /// In order; `None` when nobody knows any more: the document was opened since, or the moment is too long ago.
+    pub(super) splices: Option<Vec<Splice>>,
+}
 
 /// All methods are short and take no other lock; they may be called from a document handler before its first await.
 #[derive(Debug, Default)]
@@ -25,11 +44,14 @@ struct State {
     documents: BTreeMap<String, Open>,
     /// Keys of the documents of one real file, the one that was touched last at the end.
     files: HashMap<PathBuf, Vec<String>>,
+    /// How many documents have been opened so far.
+    openings: u64,
 }
 
 #[derive(Debug)]
 struct Open {
     buffer: Buffer,
+    opening: u64,
     /// `None` for what is no file.
     file: Option<PathBuf>,
 }
@@ -45,7 +67,9 @@ impl Overlay {
         if let Some(file) = &file {
             state.files.entry(file.clone()).or_default().push(key.clone());
         }
-        state.documents.insert(key, Open { buffer, file });
+        state.openings += 1;
+        let opening = state.openings;
+        state.documents.insert(key, Open { buffer, opening, file });
     }
 
     /// Applies changes in their order. The error says what was wrong; the buffer is then unchanged.
@@ -58,7 +82,7 @@ impl Overlay {
     ) -> Result<(), String> {
         let key = paths::document_key(uri);
         let mut state = self.state();
-        let State { documents, files } = &mut *state;
+        let State { documents, files, .. } = &mut *state;
         let Some(open) = documents.get_mut(key.as_ref()) else {
             return Err(format!("{uri} is not open, so that its change cannot be applied"));
         };
@@ -71,6 +95,10 @@ impl Overlay {
 
     pub fn close(&self, uri: &str) {
         self.state().close(&paths::document_key(uri));
+    }
+
+    pub fn is_open(&self, uri: &str) -> bool {
+        self.state().documents.contains_key(paths::document_key(uri).as_ref())
     }
 
     pub fn by_uri(&self, uri: &str) -> Option<Document> {
@@ -93,6 +121,21 @@ impl Overlay {
         let state = self.state();
         let key = state.files.get(path)?.last()?;
         state.documents.get(key).map(|open| open.buffer.document())
+    }
+
+    /// The document of a file or of what is no file, as [`Overlay::by_real_path`] and [`Overlay::by_uri`] find it, with
+    /// what happened to it since a moment. Both in one look: no change can come between.
+    pub(super) fn since(&self, path: &FilePath, moment: Option<Moment>) -> Option<Since> {
+        let state = self.state();
+        let key = match path.disk() {
+            Some(disk) => Cow::Borrowed(state.files.get(disk)?.last()?.as_str()),
+            None => paths::document_key(path.as_str()),
+        };
+        let open = state.documents.get(key.as_ref())?;
+        let now = Moment { opening: open.opening, spliced: open.buffer.spliced() };
+        let same = moment.filter(|moment| moment.opening == now.opening);
+        let splices = same.and_then(|moment| open.buffer.splices_since(moment.spliced));
+        Some(Since { document: open.buffer.document(), now, splices })
     }
 
     /// The real paths of the open files, sorted.

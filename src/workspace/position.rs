@@ -60,7 +60,8 @@ pub struct LineStarts {
 impl LineStarts {
     pub fn new(text: &str) -> Self {
         let mut starts = vec![0];
-        starts.extend((1..=text.len()).filter(|&at| starts_line(text.as_bytes(), at)));
+        let ends = memchr::memchr2_iter(b'\n', b'\r', text.as_bytes());
+        starts.extend(ends.map(|end| end + 1).filter(|&at| starts_line(text.as_bytes(), at)));
         Self { starts }
     }
 
@@ -72,6 +73,11 @@ impl LineStarts {
     /// The byte offset at which a line starts; the end of the text for a line behind the last.
     pub fn start(&self, text: &str, line: usize) -> usize {
         self.starts.get(line).copied().unwrap_or(text.len())
+    }
+
+    /// The line in which a byte offset stands.
+    pub(crate) fn line_of(&self, offset: usize) -> usize {
+        self.starts.partition_point(|&start| start <= offset).saturating_sub(1)
     }
 
     /// The lines with their line ends. An empty last line is none.
@@ -131,7 +137,7 @@ impl LineStarts {
 
     /// As the function of the same name; `text` is the one that the starts were made for.
     pub fn position(&self, text: &str, offset: usize, encoding: Encoding) -> Position {
-        let line = self.starts.partition_point(|&start| start <= offset.min(text.len())).saturating_sub(1);
+        let line = self.line_of(offset.min(text.len()));
         let range = self.line(text, line);
         let end = (range.start..=offset.min(range.end))
             .rev()
@@ -147,7 +153,7 @@ impl LineStarts {
 }
 
 /// Whether a line starts at this offset, which is not 0.
-fn starts_line(bytes: &[u8], at: usize) -> bool {
+pub(super) fn starts_line(bytes: &[u8], at: usize) -> bool {
     match at.checked_sub(1).and_then(|before| bytes.get(before)) {
         Some(b'\n') => true,
         Some(b'\r') => bytes.get(at) != Some(&b'\n'),

@@ -90,7 +90,7 @@ test('an edit of unsaved text is proposed, applied when Apply is chosen, and und
   equal('// typed, not saved', h.text(bufnr)[1], 'the unsaved line')
   equal(1, #h.questions, 'questions, of which one holds the answer and its edits')
   contains('edit main.rs', h.questions[1].prompt, 'the question')
-  equal({ 'Apply', 'Review', 'Discard', 'Open answer' }, h.questions[1].titles, 'the actions offered')
+  equal({ 'Apply', 'Review', 'Reject', 'Open answer' }, h.questions[1].titles, 'the actions offered')
   equal(h.main, vim.fn.readfile(h.root .. '/main.rs'), 'the file on disk')
   vim.cmd.undo()
   equal(before, h.text(bufnr), 'the text after one undo')

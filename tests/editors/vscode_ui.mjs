@@ -39,7 +39,7 @@ const tests = {
     await ask('replace `hello` with `goodbye` in main.rs');
     const toast = workbench.toast('1 file');
     await workbench.button(toast, 'Review').waitFor();
-    await workbench.button(toast, 'Discard').waitFor();
+    await workbench.button(toast, 'Reject').waitFor();
     await workbench.toast('Ask agent').waitFor({ state: 'detached' });
     await workbench.page.locator('.editor-instance .view-line .mtkb').first().waitFor(); // the heading in colours
     await shot('ask-vscode');

@@ -97,12 +97,12 @@ fn a_comment_line_that_asks_can_be_asked() {
 }
 
 #[test]
-fn proposed_edits_can_be_applied_in_the_file_in_all_files_or_discarded() {
+fn proposed_edits_can_be_applied_in_the_file_in_all_files_or_rejected() {
     on_every_wire(|wire| {
         for (title, expected, left) in [
             ("Apply agent edit (this file)", ("AA\n", "B\n"), 1),
             ("Apply all agent edits (2 files)", ("AA\n", "BB\n"), 0),
-            ("Discard agent edits", ("A\n", "B\n"), 0),
+            ("Reject all agent edits", ("A\n", "B\n"), 0),
         ] {
             let model = FakeModel::start(
                 wire,
@@ -136,7 +136,7 @@ fn proposed_edits_can_be_applied_in_the_file_in_all_files_or_discarded() {
 
 /// An edit that would be refused is not offered for applying.
 #[test]
-fn a_stale_edit_can_only_be_discarded() {
+fn a_stale_edit_can_only_be_rejected() {
     on_every_wire(|wire| {
         let model = FakeModel::start(
             wire,
@@ -149,11 +149,18 @@ fn a_stale_edit_can_only_be_discarded() {
         client.replace("/a.txt", "typed\n");
 
         let offered = actions(&mut client, "/a.txt", [0, 0, 0, 0], json!({"diagnostics": []}));
-        assert_eq!(titles(&offered), ["Discard agent edits"]);
+        assert_eq!(
+            titles(&offered),
+            [
+                "Reject this agent edit (a.txt has changed at line 1 since the edit was made; undo that to have the edit…)",
+                "Reject agent edit (this file)",
+                "Reject all agent edits",
+            ],
+        );
 
         client.replace("/a.txt", "A\n");
         let offered = actions(&mut client, "/a.txt", [0, 0, 0, 0], json!({"diagnostics": []}));
-        assert_eq!(titles(&offered).len(), 3);
+        assert_eq!(titles(&offered).len(), 6);
     });
 }
 

@@ -77,7 +77,10 @@ fn reject_drops_one_file_or_all() {
             json!({"rejected": 1, "files": [a]})
         );
         assert_eq!(client.command("askls.rejectEdits", json!({})), json!({"rejected": 1, "files": [b]}));
-        assert_eq!(client.command("askls.rejectEdits", json!({})), json!({"rejected": 0, "files": []}));
+        assert_eq!(
+            client.command("askls.rejectEdits", json!({})),
+            json!({"rejected": 0, "files": [], "reason": "there are no proposed edits"})
+        );
         assert_eq!(client.command("askls.acceptEdits", json!({}))["applied"], false);
         assert_eq!(client.seen("workspace/applyEdit"), Vec::<Value>::new());
         assert_eq!((project.read("/a.txt"), project.read("/b.txt")), ("A\n".to_owned(), "B\n".to_owned()));
@@ -108,7 +111,10 @@ fn commands_without_a_proposal_say_so() {
     let accepted = client.command("askls.acceptEdits", json!({}));
     assert_eq!((&accepted["applied"], &accepted["files"]), (&json!(false), &json!([])));
     assert!(accepted["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{accepted}");
-    assert_eq!(client.command("askls.rejectEdits", json!({})), json!({"rejected": 0, "files": []}));
+    assert_eq!(
+        client.command("askls.rejectEdits", json!({})),
+        json!({"rejected": 0, "files": [], "reason": "there are no proposed edits"})
+    );
     assert_eq!(client.command("askls.showEdits", json!({}))["files"], json!([]));
 }
 

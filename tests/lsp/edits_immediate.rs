@@ -298,7 +298,7 @@ fn text_that_was_typed_meanwhile_is_not_overwritten_and_the_model_is_told() {
 
         let requests = model.requests();
         let told = &output_texts(&requests[1])[0];
-        assert!(told.starts_with("not applied: a.txt: "), "{told}");
+        assert!(told.starts_with("not applied: a.txt has changed"), "{told}");
         assert!(last_output(&requests[2]).contains("typed"), "{}", last_output(&requests[2]));
         assert_eq!(result["edits"], "conflict", "{result}");
         assert_eq!(client.text("/a.txt").unwrap(), "typed\n");

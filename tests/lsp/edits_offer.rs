@@ -33,7 +33,7 @@ fn edits_are_offered_and_nothing_is_changed_before_an_answer() {
 
         assert_eq!(result["edits"], "proposed");
         assert_eq!(result["files"], json!([client.uri("/a.txt")]));
-        assert_eq!(titles(&question.params), ["Apply", "Review", "Discard"]);
+        assert_eq!(titles(&question.params), ["Apply", "Review", "Reject"]);
         assert!(question.params["message"].as_str().unwrap().contains("1 file"), "{question:?}");
         assert_eq!(client.text("/a.txt").unwrap(), "A\n");
         client.reply(&question, Answer::Result(Value::Null));
@@ -81,7 +81,7 @@ fn discard_drops_the_edits() {
 
         client.ask("Make it B.");
         let question = client.wait_request("window/showMessageRequest");
-        client.reply(&question, Answer::Result(json!({"title": "Discard"})));
+        client.reply(&question, Answer::Result(json!({"title": "Reject"})));
 
         client.wait_status("proposals", 0);
         let answer = client.command("askls.acceptEdits", json!({}));
@@ -130,9 +130,9 @@ fn the_answer_and_its_edits_are_one_question() {
         client.open("/a.txt");
         client.ask("Make it B.");
         for (expected, choice) in [
-            (vec!["Apply", "Review", "Discard", "Open answer"], "Open answer"),
-            (vec!["Apply", "Review", "Discard"], "Review"),
-            (vec!["Apply", "Discard"], "Apply"),
+            (vec!["Apply", "Review", "Reject", "Open answer"], "Open answer"),
+            (vec!["Apply", "Review", "Reject"], "Review"),
+            (vec!["Apply", "Reject"], "Apply"),
         ] {
             let question = client.wait_request("window/showMessageRequest");
             assert_eq!(
@@ -158,7 +158,7 @@ fn a_short_answer_is_in_the_question_and_has_nothing_to_open() {
         Client::builder(&project).model(&model).settings(json!({"show_answer": "message"})).start();
     client.ask("Make it B.");
     let question = client.wait_request("window/showMessageRequest");
-    assert_eq!(titles(&question.params), ["Apply", "Review", "Discard"]);
+    assert_eq!(titles(&question.params), ["Apply", "Review", "Reject"]);
     client.reply(&question, Answer::Result(Value::Null));
 }
 
@@ -211,7 +211,7 @@ fn the_question_says_what_happens_to_each_file() {
         client.ask("Do it.");
         let question = client.wait_request("window/showMessageRequest");
         assert_eq!(question.params["message"], format!("The agent proposes edits in {expected}"));
-        client.reply(&question, Answer::Result(json!({"title": "Discard"})));
+        client.reply(&question, Answer::Result(json!({"title": "Reject"})));
     }
 }
 

@@ -180,6 +180,8 @@ pub const KEYS: &[Key] = &[
     },
     Key::new("background", "one of auto, always, never", "auto", ProjectRule::Free),
     Key::new("show_answer", "one of message, document, none", "message", ProjectRule::Free),
+    Key::new("edit_lenses", BOOLEAN, "true", ProjectRule::Free),
+    Key::new("edit_hints", BOOLEAN, "true", ProjectRule::Free),
     Key::new(
         "trusted_folders",
         "a list of absolute paths, or paths that begin with ~/, such as [\"~/work\"]",

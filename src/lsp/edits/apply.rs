@@ -5,21 +5,22 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    Accepted, EditsWord,
+    EditsWord,
+    accept::Way,
     names::named,
+    question::QUESTION_LIMIT,
     workspace_edit::{self, Target},
 };
 use crate::{
     agent::Reach,
     lsp::{editor::RequestError, session::Session},
-    protocol::ThreadId,
-    workspace::{EditProposal, FileEdit, FilePath, checkpoints::TurnMark, edit::Conflict},
+    workspace::{EditProposal, FileEdit, FilePath, edit::Conflict},
 };
 
 pub(super) const TAKES_NO_EDITS: &str = "this editor takes no edits from a language server";
 
 /// How long the client may take to apply edits: some ask their user first.
-const APPLY_LIMIT: Duration = Duration::from_secs(120);
+pub(super) const APPLY_LIMIT: Duration = Duration::from_secs(120);
 
 /// How long after the client's answer buffers and disk may take to show the edit.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
@@ -31,6 +32,9 @@ const TELL_LIMIT: Duration = Duration::from_millis(500);
 
 /// How soon the disk is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Reasons that a message gives; the others are counted.
+const MAX_REASONS: usize = 5;
 
 /// What became of the files of a proposal.
 #[derive(Debug)]
@@ -53,14 +57,6 @@ impl Applied {
     fn nothing(proposal: &EditProposal, word: EditsWord, reason: &str) -> Self {
         Self { word, done: Vec::new(), left: left(&proposal.files, reason) }
     }
-
-    /// All reasons in one text; `None` when everything came about.
-    pub(super) fn reason(&self) -> Option<String> {
-        let mut reasons: Vec<&str> = self.left.iter().map(|left| left.reason.as_str()).collect();
-        reasons.dedup();
-        let before = if self.done.is_empty() { "not applied: " } else { "" };
-        (!reasons.is_empty()).then(|| format!("{before}{}", reasons.join("; ")))
-    }
 }
 
 fn left<F: std::borrow::Borrow<FileEdit>>(files: &[F], reason: &str) -> Vec<Left> {
@@ -70,29 +66,8 @@ fn left<F: std::borrow::Borrow<FileEdit>>(files: &[F], reason: &str) -> Vec<Left
 }
 
 impl Session {
-    /// Applies the edits of one file, or all, of an offer. What does not come about stays offered, and so does
-    /// everything when the future is dropped.
-    pub(super) async fn accept(self: &Arc<Self>, thread_id: &ThreadId, only: Option<&str>) -> Accepted {
-        let proposal = self.take_offer(thread_id, only);
-        if proposal.is_empty() {
-            return Accepted::refused("there are no proposed edits in this file");
-        }
-        let turn = self.offering_turn(thread_id);
-        let put_back = PutBack::new(self, &turn, &proposal);
-        let applied = self.apply(&proposal).await;
-        let accepted = Accepted {
-            word: applied.word,
-            files: applied.done.iter().map(|file| self.workspace.uri(&file.path)).collect(),
-            unsaved: self.unsaved(&applied.done),
-            reason: applied.reason(),
-        };
-        put_back.end(applied.left.into_iter().map(|left| left.file).collect());
-        self.keep_checkpoint(&turn, applied.done).await;
-        accepted
-    }
-
     /// Applies a proposal through the editor as far as the editor goes along.
-    pub(super) async fn apply(self: &Arc<Self>, proposal: &EditProposal) -> Applied {
+    pub(super) async fn apply(self: &Arc<Self>, proposal: &EditProposal, way: Way) -> Applied {
         if !self.client().apply_edit {
             let reason = format!("{TAKES_NO_EDITS}; askls.showEdits has the diff");
             return Applied::nothing(proposal, EditsWord::Refused, &reason);
@@ -101,17 +76,26 @@ impl Session {
             return Applied::nothing(proposal, EditsWord::Conflict, &reason);
         }
         let targets: Vec<_> = proposal.files.iter().map(|file| self.target(file)).collect();
-        let plan = workspace_edit::plan(&targets, self.client().edits, self.client().encoding);
-        if let Some(edit) = &plan.edit
-            && let Err(reason) = self.send(edit, &plan.through_editor).await
-        {
-            return Applied::nothing(proposal, EditsWord::Refused, &reason);
+        let client = self.client();
+        let mut plan = workspace_edit::plan(&targets, client.edits, client.encoding);
+        let (mut done, mut remaining): (Vec<FileEdit>, Vec<Left>) = (Vec::new(), Vec::new());
+        if let Some(edit) = &mut plan.edit {
+            let limit = match way {
+                Way::AtOnce => APPLY_LIMIT,
+                Way::Previewed => {
+                    workspace_edit::ask_to_confirm(edit, &targets);
+                    QUESTION_LIMIT
+                }
+            };
+            (done, remaining) = self.send(edit, &plan.through_editor, limit).await;
         }
-        let mut done: Vec<_> = plan.through_editor.iter().map(|&file| file.clone()).collect();
-        let mut remaining = Vec::new();
-        match self.create_on_disk(&plan.on_disk).await {
-            Ok(()) => done.extend(plan.on_disk.iter().map(|&file| file.clone())),
-            Err(reason) => remaining.extend(left(&plan.on_disk, &reason)),
+        match remaining.first().map(|left| left.reason.clone()) {
+            // New files belong to the rest.
+            Some(reason) => remaining.extend(left(&plan.on_disk, &reason)),
+            None => match self.create_on_disk(&plan.on_disk).await {
+                Ok(()) => done.extend(plan.on_disk.iter().map(|&file| file.clone())),
+                Err(reason) => remaining.extend(left(&plan.on_disk, &reason)),
+            },
         }
         remaining.extend(plan.impossible.iter().map(|&(file, what)| Left {
             file: file.clone(),
@@ -153,28 +137,42 @@ impl Session {
         }
     }
 
-    /// Has the editor apply an edit, and looks whether it did: some editors say yes to an edit that they skipped.
-    async fn send(&self, edit: &Value, files: &[&FileEdit]) -> std::result::Result<(), String> {
+    /// Has the editor apply an edit, and looks what of it came about: some editors say yes to an edit that they
+    /// skipped, some stop halfway, and in some the user picks.
+    async fn send(&self, edit: &Value, files: &[&FileEdit], limit: Duration) -> (Vec<FileEdit>, Vec<Left>) {
         let mut params = json!({ "label": format!("Agent edits in {}", named(files)), "edit": edit });
         if self.client().edits.metadata {
             // The editor saves what it did, if its user set it so; commands of the agent read the disk.
             params["metadata"] = json!({ "isRefactoring": true });
         }
-        let answer = self.editor.request("workspace/applyEdit", params, APPLY_LIMIT).await;
-        let answer = answer.map_err(|error| error.to_string())?;
-        if answer.get("applied").and_then(Value::as_bool) != Some(true) {
-            return Err(match answer.get("failureReason").and_then(Value::as_str) {
+        let answer = self.editor.request("workspace/applyEdit", params, limit).await;
+        let refusal = match &answer {
+            Ok(answer) if answer.get("applied").and_then(Value::as_bool) == Some(true) => None,
+            Ok(answer) => Some(match answer.get("failureReason").and_then(Value::as_str) {
                 Some(reason) => RequestError::Refused(reason.to_owned()).to_string(),
                 None => "the editor refused without a reason".to_owned(),
-            });
+            }),
+            Err(error) => Some(error.to_string()),
+        };
+        if refusal.is_none() {
+            self.settle(files).await;
         }
-        self.settle(files).await;
-        match files.iter().find(|file| self.sees(file) == Sees::Before) {
-            Some(file) => {
-                Err(format!("the editor said that it applied the edits, but {} did not change", file.path))
-            }
-            None => Ok(()),
-        }
+        let has_happened = |file: &&&FileEdit| match refusal {
+            None => self.sees(file) != Sees::Before,
+            Some(_) => self.sees(file) == Sees::After,
+        };
+        let (done, undone): (Vec<&FileEdit>, Vec<&FileEdit>) = files.iter().partition(has_happened);
+        let reason = |file: &FileEdit| {
+            refusal.clone().unwrap_or_else(|| {
+                format!("the editor said that it applied the edits, but {} did not change", file.path)
+            })
+        };
+        let left = undone.into_iter().map(|file| Left {
+            file: file.clone(),
+            reason: reason(file),
+            is_impossible: false,
+        });
+        (done.into_iter().cloned().collect(), left.collect())
     }
 
     /// Waits for what the editor has to tell of the files after it said that it applied the edits.
@@ -187,7 +185,7 @@ impl Session {
 
     /// Waits until all files are as their edits make them; `false` when the limit passes first. Nobody tells of files
     /// that are not open, so the disk is looked at again and again.
-    async fn wait_for_files(&self, limit: Duration, files: &[&FileEdit]) -> bool {
+    pub(super) async fn wait_for_files(&self, limit: Duration, files: &[&FileEdit]) -> bool {
         let is_so = || files.iter().all(|file| self.sees(file) == Sees::After);
         let wait = async { while !self.wait_for_documents(LOOK_AGAIN, is_so).await {} };
         tokio::time::timeout(limit, wait).await.is_ok()
@@ -266,56 +264,6 @@ impl Session {
     }
 }
 
-/// Edits that are offered again in the end.
-pub(super) struct PutBack<'a> {
-    session: &'a Arc<Session>,
-    turn: &'a TurnMark,
-    files: Vec<FileEdit>,
-    /// The edits may be with the editor, which cannot be told to leave them.
-    is_interrupted: bool,
-}
-
-impl Drop for PutBack<'_> {
-    fn drop(&mut self) {
-        let mut files = std::mem::take(&mut self.files);
-        if self.is_interrupted {
-            let is_done = |file: &FileEdit| self.session.sees(file) == Sees::After;
-            let (done, waiting): (Vec<_>, Vec<_>) = files.into_iter().partition(is_done);
-            self.session.spawn(self.session.keep_checkpoint(self.turn, done));
-            self.watch(waiting.clone());
-            files = waiting;
-        }
-        self.session.put_back(&self.turn.thread, files);
-    }
-}
-
-impl<'a> PutBack<'a> {
-    /// All edits, unless it comes to an end.
-    pub(super) fn new(session: &'a Arc<Session>, turn: &'a TurnMark, proposal: &EditProposal) -> Self {
-        Self { session, turn, files: proposal.files.clone(), is_interrupted: true }
-    }
-
-    /// The edits that are left are offered again, as nothing was interrupted.
-    pub(super) fn end(mut self, left: Vec<FileEdit>) {
-        self.files = left;
-        self.is_interrupted = false;
-    }
-
-    /// Edits that the editor applies though nobody waits for its answer any more are not offered for ever.
-    fn watch(&self, files: Vec<FileEdit>) {
-        let (session, turn) = (Arc::clone(self.session), self.turn.clone());
-        self.session.spawn(async move {
-            let all: Vec<_> = files.iter().collect();
-            // What has not come about then stays on offer.
-            let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
-            let done: Vec<_> =
-                files.iter().filter(|file| session.sees(file) == Sees::After).cloned().collect();
-            session.keep_checkpoint(&turn, done.clone()).await;
-            session.forget_edits(&turn.thread, |file| done.contains(file));
-        });
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sees {
     Before,
@@ -339,8 +287,18 @@ fn on_disk(path: &FilePath) -> Option<String> {
     std::fs::read_to_string(path.disk()?).ok()
 }
 
-fn reasons(conflicts: &[Conflict]) -> String {
-    let reasons: Vec<_> =
-        conflicts.iter().map(|conflict| format!("{}: {}", conflict.path, conflict.reason)).collect();
-    reasons.join("; ")
+/// Each place once, with what changed there.
+pub(super) fn reasons(conflicts: &[Conflict]) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    for conflict in conflicts {
+        if !reasons.contains(&conflict.reason.as_str()) {
+            reasons.push(&conflict.reason);
+        }
+    }
+    let others = match reasons.len().saturating_sub(MAX_REASONS) {
+        0 => String::new(),
+        others => format!("; and {others} more"),
+    };
+    reasons.truncate(MAX_REASONS);
+    format!("{}{others}", reasons.join("; "))
 }

@@ -40,7 +40,7 @@ pub(super) fn not_saved(files: &[FilePath]) -> Option<String> {
 }
 
 /// `edit a.txt`; nothing in a path can hide.
-fn change(file: &FileEdit) -> String {
+pub(super) fn change(file: &FileEdit) -> String {
     let path = visible_path(file.path.as_str());
     match (&file.moved_from, &file.before, &file.after) {
         (_, _, None) => format!("delete {path}"),

@@ -12,7 +12,8 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::{
     EditsEnd, EditsWord,
-    apply::{PutBack, Sees, TAKES_NO_EDITS},
+    accept::Way,
+    apply::{APPLY_LIMIT, Sees, TAKES_NO_EDITS},
     names::named,
 };
 use crate::{
@@ -168,12 +169,10 @@ impl StepApplier {
     }
 
     async fn apply_through_editor(&self, proposal: &EditProposal) -> Vec<EditOutcome> {
-        let put_back = PutBack::new(&self.session, self.steps.turn(), proposal);
         let mut in_hand = InHand { applier: self, edits: &proposal.files };
-        let applied = self.session.apply(proposal).await;
-        in_hand.edits = &[];
+        let applied = self.session.apply(proposal, Way::AtOnce).await;
         // What is left is staged or void: the turn's end offers it or not.
-        put_back.end(Vec::new());
+        in_hand.edits = &[];
         let word = if applied.word == EditsWord::Applied { EditsWord::Refused } else { applied.word };
         let mut done = applied.done;
         let mut outcomes = Vec::new();
@@ -187,8 +186,7 @@ impl StepApplier {
                 outcomes.extend(self.discard(vec![left.file], word, &left.reason).await);
             }
         }
-        let is_done = |old: &FileEdit| done.iter().any(|file| file.path == old.path);
-        self.session.forget_edits(&self.thread_id, is_done);
+        self.session.forget_edits(&self.thread_id, &done);
         for file in &done {
             self.steps.note(&file.path, End::Applied(file.clone()));
             let fate = EditFate::Applied(self.session.reach(file));
@@ -226,7 +224,8 @@ impl StepApplier {
     }
 }
 
-/// Edits that the editor may apply though the turn is over: they are on offer, and no longer the turn's.
+/// Edits that the editor may apply though the turn is over: they are on offer until they are there, and no longer the
+/// turn's.
 struct InHand<'a> {
     applier: &'a StepApplier,
     edits: &'a [FileEdit],
@@ -234,10 +233,28 @@ struct InHand<'a> {
 
 impl Drop for InHand<'_> {
     fn drop(&mut self) {
+        if self.edits.is_empty() {
+            return;
+        }
         self.applier.files.discard(self.edits);
         for edit in self.edits {
             self.applier.steps.note(&edit.path, End::InHand);
         }
+        let (session, thread_id) = (Arc::clone(&self.applier.session), self.applier.thread_id.clone());
+        let turn = self.applier.steps.turn().clone();
+        let is_done = |file: &FileEdit| session.sees(file) == Sees::After;
+        let (done, files): (Vec<_>, Vec<_>) = self.edits.iter().cloned().partition(is_done);
+        session.spawn(session.keep_checkpoint(&turn, done));
+        session.offer_more(&thread_id, files.clone());
+        self.applier.session.spawn(async move {
+            let all: Vec<_> = files.iter().collect();
+            // What has not come about then stays on offer.
+            let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
+            let done: Vec<_> =
+                files.iter().filter(|file| session.sees(file) == Sees::After).cloned().collect();
+            session.keep_checkpoint(&turn, done.clone()).await;
+            session.forget_edits(&thread_id, &done);
+        });
     }
 }
 

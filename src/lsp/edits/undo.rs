@@ -3,12 +3,16 @@
 //! Where the user has gone on since, they decide; without an answer nothing happens. What an editor cannot do (to delete or
 //! move a file for a language server) is done on the disk, but only to files that it has not open.
 
-use std::{sync::Arc, time::Duration, time::SystemTime};
+use std::{sync::Arc, time::SystemTime};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::apply::{Applied, Sees, TAKES_NO_EDITS};
+use super::{
+    accept::Way,
+    apply::{Applied, Sees, TAKES_NO_EDITS},
+    question::QUESTION_LIMIT,
+};
 use crate::{
     lsp::{lsp_types::MessageType, session::Session},
     protocol::ThreadId,
@@ -18,9 +22,6 @@ use crate::{
         checkpoints::{Direction, MovedOn, OnConflict, UndoPlan},
     },
 };
-
-/// How long the question stays open; nothing happens after that.
-const QUESTION_LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Files that a message names; the others are counted.
 const MAX_NAMED: usize = 3;
@@ -239,7 +240,7 @@ impl Session {
                 named(&plan.moved_on)
             ));
         }
-        let Applied { mut done, left, .. } = self.apply(proposal).await;
+        let Applied { mut done, left, .. } = self.apply(proposal, Way::AtOnce).await;
         let mut reasons = told(&plan);
         if on_conflict == OnConflict::Merge {
             let touched = plan.moved_on.iter().filter(|file| file.touched > 0);

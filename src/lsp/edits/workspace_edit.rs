@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::names::change;
 use crate::{
     lsp::capabilities::EditCapabilities,
     workspace::{FileEdit, edit::TextEdit, position::Encoding},
@@ -44,14 +45,19 @@ pub(super) fn plan<'a>(targets: &[Target<'a>], client: EditCapabilities, encodin
             (_, None, _) if !client.delete => plan.impossible.push((file, "delete")),
             (None, Some(_), None) if !client.create => plan.on_disk.push(file),
             (_, None, _) => {
-                deletions.push(json!({ "kind": "delete", "uri": uri }));
+                let options = json!({ "recursive": false, "ignoreIfNotExists": false });
+                deletions.push(json!({ "kind": "delete", "uri": uri, "options": options }));
                 plan.through_editor.push(file);
             }
             (before, Some(_), from_uri) => {
+                // What appeared there meanwhile is never written over.
+                let options = json!({ "overwrite": false, "ignoreIfExists": false });
                 if let Some(from_uri) = from_uri {
-                    operations.push(json!({ "kind": "rename", "oldUri": from_uri, "newUri": uri }));
+                    operations.push(
+                        json!({ "kind": "rename", "oldUri": from_uri, "newUri": uri, "options": options }),
+                    );
                 } else if before.is_none() {
-                    operations.push(json!({ "kind": "create", "uri": uri }));
+                    operations.push(json!({ "kind": "create", "uri": uri, "options": options }));
                 }
                 let edits: Vec<_> = file.text_edits(encoding).iter().map(edit_json).collect();
                 // Under its new name a moved file is another document, whose version nobody knows.
@@ -73,6 +79,33 @@ pub(super) fn plan<'a>(targets: &[Target<'a>], client: EditCapabilities, encodin
         plan.edit = Some(json!({ "changes": changes }));
     }
     plan
+}
+
+/// Asks the editor to show the edit before it applies what its user ticks of it, one annotation a file: editors list
+/// them by their labels, with the places of the file below.
+pub(super) fn ask_to_confirm(edit: &mut Value, targets: &[Target<'_>]) {
+    let mut annotations = Map::new();
+    for (index, target) in targets.iter().enumerate() {
+        let id = index.to_string();
+        let is_of_file = |step: &Value| {
+            let names = [&step["uri"], &step["newUri"], &step["textDocument"]["uri"]];
+            names.into_iter().any(|uri| uri.as_str() == Some(&target.uri))
+        };
+        let steps = edit.get_mut("documentChanges").and_then(Value::as_array_mut).into_iter().flatten();
+        for step in steps.filter(|step| is_of_file(step)) {
+            match step.get_mut("edits").and_then(Value::as_array_mut) {
+                Some(edits) => edits.iter_mut().for_each(|edit| edit["annotationId"] = json!(id)),
+                None => step["annotationId"] = json!(id),
+            }
+        }
+        let annotation = json!({
+            "label": format!("Agent: {}", change(target.file)),
+            "needsConfirmation": true,
+            "description": "tick what shall happen; the rest stays proposed",
+        });
+        annotations.insert(id, annotation);
+    }
+    edit["changeAnnotations"] = Value::Object(annotations);
 }
 
 fn edit_json(edit: &TextEdit) -> Value {
@@ -98,6 +131,7 @@ mod tests {
         rename: true,
         delete: true,
         metadata: false,
+        preview: false,
     };
 
     fn path(name: &str) -> FilePath {
@@ -157,11 +191,11 @@ mod tests {
         check(
             EVERYTHING,
             expect![[r#"
-            {"kind":"rename","newUri":"file:///project/moved","oldUri":"file:///project/old"}
-            {"kind":"create","uri":"file:///project/new"}
+            {"kind":"rename","newUri":"file:///project/moved","oldUri":"file:///project/old","options":{"ignoreIfExists":false,"overwrite":false}}
+            {"kind":"create","options":{"ignoreIfExists":false,"overwrite":false},"uri":"file:///project/new"}
             {"edits":[{"newText":"b","range":{"end":{"character":1,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/changed","version":4}}
             {"edits":[{"newText":"n\n","range":{"end":{"character":1,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/new","version":null}}
-            {"kind":"delete","uri":"file:///project/gone"}
+            {"kind":"delete","options":{"ignoreIfNotExists":false,"recursive":false},"uri":"file:///project/gone"}
             editor: ["changed", "gone", "moved", "new"]
             disk: []
             impossible: []
@@ -200,10 +234,10 @@ mod tests {
         check(
             EditCapabilities { rename: false, ..EVERYTHING },
             expect![[r#"
-            {"kind":"create","uri":"file:///project/new"}
+            {"kind":"create","options":{"ignoreIfExists":false,"overwrite":false},"uri":"file:///project/new"}
             {"edits":[{"newText":"b","range":{"end":{"character":1,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/changed","version":4}}
             {"edits":[{"newText":"n\n","range":{"end":{"character":1,"line":0},"start":{"character":0,"line":0}}}],"textDocument":{"uri":"file:///project/new","version":null}}
-            {"kind":"delete","uri":"file:///project/gone"}
+            {"kind":"delete","options":{"ignoreIfNotExists":false,"recursive":false},"uri":"file:///project/gone"}
             editor: ["changed", "gone", "new"]
             disk: []
             impossible: ["move moved"]

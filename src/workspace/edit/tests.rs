@@ -385,3 +385,95 @@ fn the_uri_of_an_edit_is_the_one_that_the_editor_opened() {
     let shared: &Arc<Workspace> = project.files.workspace();
     assert!(shared.open_document(&project.path("b.txt")).is_none());
 }
+
+/// A file of lines that no other line equals, and what an edit makes of it: for each line of the file its text, its line
+/// end, and what becomes of it (0: changed, 1: deleted, 2: a line comes above it, else nothing).
+#[derive(Clone, Debug)]
+struct AnyFile {
+    before: String,
+    after: String,
+    is_marked: bool,
+    /// The bytes of `before` that nobody asked to change.
+    kept: Vec<ops::Range<usize>>,
+}
+
+fn any_file(end: &'static str) -> impl Strategy<Value = AnyFile> {
+    let line = ("[ \t]{0,2}[aé😀]{0,3}", prop::sample::select(vec!["\n", "\r\n", "\r"]), 0..8);
+    (prop::collection::vec(line, 1..14), any::<[bool; 2]>()).prop_map(
+        move |(lines, [is_marked, ends_whole])| {
+            let (mut before, mut after, mut kept) = (String::new(), String::new(), Vec::new());
+            let last = lines.len() - 1;
+            for (number, (text, any_end, fate)) in lines.into_iter().enumerate() {
+                let end = if end.is_empty() { any_end } else { end };
+                let end = if number == last && !ends_whole { "" } else { end };
+                let start = before.len();
+                before += &format!("{text}<{number}>{end}");
+                match fate {
+                    0 => after += &format!("{text}<new {number}>{end}"),
+                    1 => {}
+                    _ => {
+                        if fate == 2 {
+                            after += &format!("<added {number}>\n");
+                        }
+                        after += &format!("{text}<{number}>{end}");
+                        kept.push(start..before.len());
+                    }
+                }
+            }
+            AnyFile { before, after, is_marked, kept }
+        },
+    )
+}
+
+fn check_bytes(file: &AnyFile) {
+    let AnyFile { before, after, is_marked, kept } = file;
+    let edit = FileEdit {
+        before: Some(FileText { version: Some(1), bom: *is_marked, ..text(before) }),
+        ..edit(before, after)
+    };
+    let mark = if *is_marked { "\u{feff}" } else { "" };
+    let buffer = format!("{mark}{before}");
+    let lines = LineStarts::new(&buffer);
+    for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
+        let edits = edit.text_edits(encoding);
+        assert_eq!(applied(&buffer, &edits, encoding), format!("{mark}{after}"));
+        for TextEdit { range, .. } in &edits {
+            let offset = |position| lines.offset(&buffer, position, encoding) - mark.len();
+            let (start, end) = (offset(range.start), offset(range.end));
+            let foreign = kept.iter().find(|kept| kept.start < end && start < kept.end && start < end);
+            assert_eq!(foreign, None, "{range:?} of {buffer:?} to {after:?}");
+        }
+    }
+    let hunks = edit.hunks().len();
+    for one in 0..hunks {
+        let first = edit.only(|hunk| hunk == one);
+        let others =
+            FileEdit { before: Some(text(first.after.as_deref().unwrap_or_default())), ..edit.clone() };
+        assert_eq!(others.hunks().len() + 1, hunks);
+    }
+}
+
+// 10,000 files.
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_500))]
+
+    #[test]
+    fn no_foreign_byte_changes_in_files_with_lf(file in any_file("\n")) {
+        check_bytes(&file);
+    }
+
+    #[test]
+    fn no_foreign_byte_changes_in_files_with_crlf(file in any_file("\r\n")) {
+        check_bytes(&file);
+    }
+
+    #[test]
+    fn no_foreign_byte_changes_in_files_with_cr(file in any_file("\r")) {
+        check_bytes(&file);
+    }
+
+    #[test]
+    fn no_foreign_byte_changes_in_files_with_mixed_line_ends(file in any_file("")) {
+        check_bytes(&file);
+    }
+}

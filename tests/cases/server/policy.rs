@@ -184,7 +184,7 @@ pub(crate) fn reply(answers: &Answers, params: &Value) -> Option<Answer> {
 
 /// Titles by which askls offers to permit one execution, or to apply edits; and those by which it does not.
 const PERMITTING: &[&str] = &["Allow once", "Apply"];
-const REFUSING: &[&str] = &["Deny", "Discard"];
+const REFUSING: &[&str] = &["Deny", "Reject"];
 
 /// Whether this question is about permission, not only an offer to show something.
 fn asks_permission(params: &Value) -> bool {

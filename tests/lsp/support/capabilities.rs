@@ -20,6 +20,7 @@ pub fn full() -> Value {
                 "resourceOperations": ["create", "rename", "delete"],
                 "failureHandling": "textOnlyTransactional",
             },
+            "codeLens": {"refreshSupport": true},
             "configuration": true,
             "didChangeConfiguration": {"dynamicRegistration": true},
             "didChangeWatchedFiles": {"dynamicRegistration": true},
@@ -28,6 +29,8 @@ pub fn full() -> Value {
         },
         "textDocument": {
             "synchronization": {"dynamicRegistration": true, "didSave": true},
+            "publishDiagnostics": {"relatedInformation": true},
+            "codeLens": {"dynamicRegistration": true},
             "codeAction": {
                 "dynamicRegistration": true,
                 "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["", "quickfix", "refactor"]}},

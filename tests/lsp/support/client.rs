@@ -284,8 +284,14 @@ impl Client {
         faults.extend(state.frame_fault.clone());
         for received in &state.received {
             let method = received.message["method"].as_str().unwrap_or_default();
-            let is_free =
-                matches!(method, "$/progress" | "window/logMessage" | "telemetry/event" | "$/logTrace");
+            let is_free = matches!(
+                method,
+                "$/progress"
+                    | "window/logMessage"
+                    | "telemetry/event"
+                    | "$/logTrace"
+                    | "textDocument/publishDiagnostics"
+            );
             let is_tolerated = self.tolerated.iter().any(|tolerated| tolerated == method);
             if complete && !received.claimed && !is_free && !is_tolerated {
                 faults.push(format!("nobody claimed {}", received.message));

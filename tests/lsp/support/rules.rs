@@ -86,6 +86,8 @@ fn advertised(conversation: &Conversation<'_>, faults: &mut Vec<String>) {
             "window/workDoneProgress/create" => can("/window/workDoneProgress"),
             "workspace/applyEdit" => can("/workspace/applyEdit"),
             "window/showDocument" => can("/window/showDocument/support"),
+            "workspace/codeLens/refresh" => can("/workspace/codeLens/refreshSupport"),
+            "textDocument/publishDiagnostics" => can("/textDocument/publishDiagnostics"),
             "workspace/configuration" => can("/workspace/configuration"),
             "workspace/workspaceFolders" => can("/workspace/workspaceFolders"),
             "workspace/textDocumentContent/refresh" => can("/workspace/textDocumentContent"),

@@ -1,0 +1,136 @@
+//! The one question at the end of a turn: what shall become of its edits.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    accept::{Conflicting, Way},
+    names::named,
+};
+use crate::{
+    config::Settings,
+    lsp::{
+        answer::{Announcement, OPEN as OPEN_ANSWER},
+        lsp_types::MessageType,
+        session::Session,
+    },
+    protocol::ThreadId,
+    workspace::review::{Remaining, Selection},
+};
+
+/// How long a question about edits stays open. After that the code actions remain.
+pub(super) const QUESTION_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+const APPLY: &str = "Apply";
+const REVIEW: &str = "Review";
+const REJECT: &str = "Reject";
+
+impl Session {
+    /// Asks what to do with an offer until there is an answer that settles it, or none. What the user looked at in
+    /// between is not offered to them again.
+    pub(in crate::lsp) async fn ask_about(
+        self: &Arc<Self>,
+        thread_id: &ThreadId,
+        number: u64,
+        settings: &Settings,
+        announcement: Option<Announcement>,
+    ) {
+        let announcement = match announcement {
+            Some(announcement) => Some(self.with_place(settings, announcement).await),
+            None => None,
+        };
+        let (kind, line, mut document) = match announcement {
+            Some(announcement) => {
+                (announcement.kind, format!("{} — ", announcement.line()), announcement.document)
+            }
+            None => (MessageType::INFO, String::new(), None),
+        };
+        let mut number = number;
+        let mut is_reviewed = false;
+        loop {
+            let offer = self.offers.get(thread_id).filter(|offer| offer.number == number).map(|o| o.clone());
+            let Some(offer) = offer else { return };
+            let mut text = format!("{line}{}", proposes(&self.remaining(Arc::clone(&offer.review)).await));
+            let mut actions = Vec::new();
+            if self.client().apply_edit {
+                actions.push(APPLY);
+            } else {
+                text.push_str("; this editor takes no edits from a language server, so they stay a diff");
+            }
+            if !is_reviewed {
+                actions.push(REVIEW);
+            }
+            actions.push(REJECT);
+            if document.is_some() {
+                actions.push(OPEN_ANSWER);
+            }
+            let question = self.editor.choose(kind, &text, &actions, QUESTION_LIMIT);
+            tokio::pin!(question);
+            let settled = offer.settled.run_until_cancelled(&mut question).await;
+            let is_settled = settled.is_none();
+            let answer = match (settled, &document) {
+                (Some(answer), _) => answer,
+                // The question stands there still, and the answer can be had from it.
+                (None, Some(_)) => question.await,
+                (None, None) => return,
+            };
+            let Ok(Some(title)) = answer else { return };
+            match title.as_str() {
+                OPEN_ANSWER => {
+                    let Some(document) = document.take() else { return };
+                    self.open_answer(settings, &document).await;
+                }
+                _ if is_settled => return,
+                APPLY => {
+                    let accepted =
+                        self.accept(thread_id, &Selection::All, Conflicting::Refuse, Way::AtOnce).await;
+                    self.report(thread_id, &Selection::All, &accepted).await;
+                    return;
+                }
+                REVIEW if !is_reviewed && self.has_preview() => {
+                    is_reviewed = true;
+                    let selection = Selection::All;
+                    let accepted =
+                        self.accept(thread_id, &selection, Conflicting::LeaveOut, Way::Previewed).await;
+                    self.report(thread_id, &selection, &accepted).await;
+                    // What the user did not tick they can still decide about.
+                    let Some(left) = self.offers.get(thread_id).map(|offer| offer.number) else { return };
+                    number = left;
+                }
+                REVIEW if !is_reviewed => {
+                    is_reviewed = true;
+                    let workspace = Arc::clone(&self.workspace);
+                    let diff = tokio::task::spawn_blocking(move || offer.review.diff(&workspace)).await;
+                    self.open_document(settings, "edits.diff", &diff.unwrap_or_default()).await;
+                }
+                REJECT => {
+                    if let Some(review) = self.review(thread_id) {
+                        review.rejected(&Selection::All);
+                        self.offer_changed(thread_id);
+                    }
+                    return;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Whether the editor shows edits before it applies what its user ticks of them.
+    pub(super) fn has_preview(&self) -> bool {
+        let client = self.client();
+        client.apply_edit && client.edits.preview && client.edits.document_changes
+    }
+}
+
+fn proposes(remaining: &Remaining) -> String {
+    let files = &remaining.proposal.files;
+    let unfit = match remaining.left_out.len() {
+        0 => String::new(),
+        1 => "1 edit no longer fits".to_owned(),
+        count => format!("{count} edits no longer fit"),
+    };
+    match (files.is_empty(), unfit.is_empty()) {
+        (_, true) => format!("The agent proposes edits in {}", named(files)),
+        (true, false) => format!("The agent proposed edits, and the files have changed since: {unfit}"),
+        (false, false) => format!("The agent proposes edits in {}; {unfit}", named(files)),
+    }
+}

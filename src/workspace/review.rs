@@ -1,0 +1,353 @@
+//! Proposed edits that wait for the user's word: which of their hunks still fit the files as they are now, and what
+//! taking some of them makes of those files.
+//!
+//! The proposal was made for texts that the user goes on editing. A review keeps what each file said then (its base),
+//! and which bytes of it have changed since: the overlay logs what the editor tells of each change, and a review that
+//! looks at a file catches up with that log first. So typing costs nothing for a review, and where the lines of a hunk
+//! stand now is known, not guessed. A file that was closed, opened anew, or written by another program is compared with
+//! what was seen of it last.
+//!
+//! A hunk is pending while its lines are what they were: wholly typed above or below, it moves; typed into, or its
+//! lines deleted, it is in conflict, and pending again once that is undone. One that only adds lines is pending while
+//! the line above or the line below is what it was. A hunk whose lines read as it would make them is done, and not
+//! shown while that holds.
+
+mod differences;
+mod look;
+mod patch;
+mod place;
+mod tracked;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    ops,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{EditProposal, FileEdit, FilePath, FileText, Workspace, edit::Conflict};
+use look::{Parted, part, part_waiting};
+use tracked::{Look, Tracked};
+
+/// A proposal that waits. Shared by all who show or take edits; no method waits for another's I/O.
+///
+/// Looking at a file that is not open reads the disk: async callers go through `spawn_blocking` unless they know that
+/// the file is open.
+#[derive(Debug)]
+pub struct Review {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By the paths of their edits; each has something that waits.
+    files: BTreeMap<FilePath, Tracked>,
+    /// The name of the next hunk.
+    next: u32,
+}
+
+/// The name of a hunk, or of a file that is taken as a whole; never given twice by one review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HunkId(pub u32);
+
+/// What the user's word is about. It always reaches to what is tied to it: see [`EditProposal::together_with`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    Hunk(HunkId),
+    Hunks(BTreeSet<HunkId>),
+    /// By the path of the edit, or that of the file which it moves away.
+    File(FilePath),
+    All,
+}
+
+/// What is taken or left as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HunkKind {
+    /// A stretch of lines.
+    Lines,
+    /// A new file.
+    Create,
+    Delete,
+    /// A file that gets another place, and maybe another text.
+    Move,
+    /// All lines of a file that change, since the edit is tied to one of another file.
+    File,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HunkState {
+    Pending,
+    /// It was taken, and the editor has not answered yet.
+    Taken,
+    /// Why it does not fit any more, and what can be done about it, for the user.
+    Conflict(String),
+}
+
+/// A hunk as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HunkView {
+    pub id: HunkId,
+    pub path: FilePath,
+    pub kind: HunkKind,
+    pub state: HunkState,
+    /// Zero-based lines of the file as it is now; empty where lines are only added. For a conflict the lines that stand
+    /// where the hunk's lines were. A file taken as a whole has them from its first changed line to its last.
+    pub lines_now: ops::Range<usize>,
+    /// The lines that it takes once it alone is taken.
+    pub lines_after: ops::Range<usize>,
+    /// The lines that go, with their line ends.
+    pub before: String,
+    /// The lines that come.
+    pub after: String,
+}
+
+/// Edits that were taken out of a review, to be applied. Tell the review what became of them with
+/// [`Review::accepted`] or [`Review::put_back`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Ordered by path, made for the texts as they are now.
+    pub files: Vec<TakenFile>,
+    /// Hunks of the selection that do not fit any more; they stay listed until they are rejected.
+    pub left_out: Vec<Conflict>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenFile {
+    pub edit: FileEdit,
+    pub hunks: Vec<HunkId>,
+}
+
+/// What is still open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remaining {
+    /// The pending hunks, on the texts as they are now.
+    pub proposal: EditProposal,
+    /// Those that do not fit any more.
+    pub left_out: Vec<Conflict>,
+}
+
+impl Taken {
+    pub fn proposal(&self) -> EditProposal {
+        EditProposal { files: self.files.iter().map(|file| file.edit.clone()).collect() }
+    }
+
+    pub fn hunks(&self) -> Vec<HunkId> {
+        self.files.iter().flat_map(|file| file.hunks.iter().copied()).collect()
+    }
+}
+
+impl Review {
+    /// Open files are followed from now on, others from the first look at them. Reads no disk.
+    pub fn new(proposal: EditProposal, workspace: &Workspace) -> Self {
+        let review = Self { state: Mutex::default() };
+        review.add(proposal, workspace);
+        review
+    }
+
+    /// Takes in more edits, except for files that have something that waits.
+    pub fn add(&self, proposal: EditProposal, workspace: &Workspace) {
+        let together: Vec<_> = proposal.files.iter().map(|edit| proposal.together_with(&edit.path)).collect();
+        let mut state = self.state();
+        for (edit, together) in proposal.files.into_iter().zip(together) {
+            let is_known = [&edit.path, edit.origin()].into_iter().any(|path| state.file_at(path).is_some());
+            if is_known {
+                continue;
+            }
+            let State { files, next } = &mut *state;
+            let path = edit.path.clone();
+            let mut file = Tracked::new(edit, together, || {
+                *next += 1;
+                HunkId(*next)
+            });
+            if let Some(since) = workspace.overlay().since(file.basis.edit.origin(), None) {
+                file.see_document(&since);
+            }
+            files.insert(path, file);
+        }
+    }
+
+    /// Whether nothing waits any more: everything was accepted or rejected.
+    pub fn is_empty(&self) -> bool {
+        self.state().files.is_empty()
+    }
+
+    /// The files with something that waits, by the paths of their edits, ordered.
+    pub fn paths(&self) -> Vec<FilePath> {
+        self.state().files.keys().cloned().collect()
+    }
+
+    /// The hunks of a file that wait, in the order of the text. Found by the path of the edit, and by that of the file
+    /// which it moves away. Reads no disk for an open file whose lines change.
+    pub fn hunks_of(&self, workspace: &Workspace, path: &FilePath) -> Vec<HunkView> {
+        let path = self.state().file_at(path).map(|file| file.basis.edit.path.clone());
+        path.and_then(|path| self.look(workspace, &path))
+            .map(|look| look.views(workspace))
+            .unwrap_or_default()
+    }
+
+    /// The hunks of all files, by path.
+    pub fn hunks(&self, workspace: &Workspace) -> Vec<HunkView> {
+        let looks = self.look_at_all(workspace);
+        looks.iter().flat_map(|look| look.views(workspace)).collect()
+    }
+
+    /// The edit that makes the pending hunks of a selection true and leaves all else of their files as it is. They
+    /// count as taken until [`Review::accepted`] or [`Review::put_back`], so that no second word takes them again.
+    ///
+    /// The error names what is in conflict, when nothing of the selection is pending; it is empty when the selection
+    /// has nothing that waits.
+    pub fn take(&self, workspace: &Workspace, selection: &Selection) -> Result<Taken, Vec<Conflict>> {
+        let (meant, paths) = self.state().reserve(selection);
+        let looks: Vec<Look> = paths.iter().filter_map(|path| self.look(workspace, path)).collect();
+        let Parted { files, left_out } = part(&looks, workspace, |unit| meant.contains(&unit));
+        let taken: BTreeSet<HunkId> = files.iter().flat_map(|file| file.hunks.iter().copied()).collect();
+        self.put_back(&meant.difference(&taken).copied().collect::<Vec<_>>());
+        match files.is_empty() {
+            true => Err(left_out),
+            false => Ok(Taken { files, left_out }),
+        }
+    }
+
+    /// The editor has applied these hunks: they wait no more. The change that it tells of may come before or after.
+    pub fn accepted(&self, hunks: &[HunkId]) {
+        self.state().remove(hunks);
+    }
+
+    /// Hunks that were taken and did not come about wait again.
+    pub fn put_back(&self, hunks: &[HunkId]) {
+        for file in self.state().files.values_mut() {
+            for unit in file.units.iter_mut().filter(|unit| hunks.contains(&unit.id)) {
+                unit.is_taken = false;
+            }
+        }
+    }
+
+    /// The user wants nothing of a selection. What is taken already is not rejected any more. The paths of the edits
+    /// concerned.
+    pub fn rejected(&self, selection: &Selection) -> Vec<FilePath> {
+        let mut state = self.state();
+        let (meant, paths) = state.reserve(selection);
+        state.remove(&meant.into_iter().collect::<Vec<_>>());
+        paths
+    }
+
+    /// What waits, as a proposal for the texts of now, so that a later turn can stage it again. What is taken is not
+    /// part of it.
+    pub fn remaining(&self, workspace: &Workspace) -> Remaining {
+        let looks = self.look_at_all(workspace);
+        let Parted { files, left_out } = part_waiting(&looks, workspace);
+        Remaining {
+            proposal: EditProposal { files: files.into_iter().map(|file| file.edit).collect() },
+            left_out,
+        }
+    }
+
+    /// The unified diff of what waits against the texts of now. Conflicts stand before it in words, on lines that
+    /// begin with `#`, which tools that apply diffs skip.
+    pub fn diff(&self, workspace: &Workspace) -> String {
+        let looks = self.look_at_all(workspace);
+        let mut out = String::new();
+        for view in looks.iter().flat_map(|look| look.views(workspace)) {
+            let HunkState::Conflict(reason) = &view.state else { continue };
+            let _ = writeln!(out, "# not in this diff: {}", reason.replace(['\r', '\n'], " "));
+            for (sign, text) in [('-', &view.before), ('+', &view.after)] {
+                for line in text.lines() {
+                    let _ = writeln!(out, "# {sign}{line}");
+                }
+            }
+        }
+        for file in part_waiting(&looks, workspace).files {
+            out.push_str(&file.edit.diff());
+        }
+        out
+    }
+
+    fn look_at_all(&self, workspace: &Workspace) -> Vec<Look> {
+        self.paths().iter().filter_map(|path| self.look(workspace, path)).collect()
+    }
+
+    /// Catches up with what a file says now. `None` when nothing of it waits any more.
+    fn look(&self, workspace: &Workspace, path: &FilePath) -> Option<Look> {
+        let origin = {
+            let mut state = self.state();
+            let file = state.files.get_mut(path)?;
+            if file.basis.kind == HunkKind::Create {
+                return Some(file.look(Ok(FileText::default())));
+            }
+            if let Some(look) = file.look_at_document(workspace) {
+                return Some(look);
+            }
+            file.basis.edit.origin().clone()
+        };
+        // The disk is read while others may use the review.
+        let read = workspace.read(&origin);
+        let mut state = self.state();
+        let file = state.files.get_mut(path)?;
+        if let Some(look) = file.look_at_document(workspace) {
+            return Some(look);
+        }
+        if let Ok(text) = &read {
+            file.see_disk(text);
+        }
+        Some(file.look(read.map_err(|error| error.to_string())))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change of the state is whole before the guard goes, so a panic elsewhere does not spoil it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn file_at(&self, path: &FilePath) -> Option<&Tracked> {
+        let moved = || self.files.values().find(|file| file.basis.edit.origin() == path);
+        self.files.get(path).or_else(moved)
+    }
+
+    /// Marks what a selection means, with what is tied to it, as taken: those hunks that were not taken yet, and the
+    /// paths of their edits.
+    fn reserve(&mut self, selection: &Selection) -> (BTreeSet<HunkId>, Vec<FilePath>) {
+        let names_hunk = |id: HunkId| match selection {
+            Selection::Hunk(one) => id == *one,
+            Selection::Hunks(many) => many.contains(&id),
+            Selection::File(_) | Selection::All => false,
+        };
+        let meant_paths: BTreeSet<FilePath> = match selection {
+            Selection::All => self.files.keys().cloned().collect(),
+            Selection::File(path) => {
+                self.file_at(path).map(|file| file.basis.together.clone()).unwrap_or_default()
+            }
+            Selection::Hunk(_) | Selection::Hunks(_) => {
+                let named =
+                    self.files.values().filter(|file| file.units.iter().any(|unit| names_hunk(unit.id)));
+                named.flat_map(|file| file.basis.together.iter().cloned()).collect()
+            }
+        };
+        let is_by_hunk = matches!(selection, Selection::Hunk(_) | Selection::Hunks(_));
+        let mut meant = BTreeSet::new();
+        let mut paths = Vec::new();
+        for path in meant_paths {
+            let Some(file) = self.files.get_mut(&path) else { continue };
+            let is_single = is_by_hunk && file.basis.kind == HunkKind::Lines;
+            let is_meant = |id: HunkId| !is_single || names_hunk(id);
+            for unit in file.units.iter_mut().filter(|unit| !unit.is_taken && is_meant(unit.id)) {
+                unit.is_taken = true;
+                meant.insert(unit.id);
+                if paths.last() != Some(&path) {
+                    paths.push(path.clone());
+                }
+            }
+        }
+        (meant, paths)
+    }
+
+    fn remove(&mut self, hunks: &[HunkId]) {
+        for file in self.files.values_mut() {
+            file.units.retain(|unit| !hunks.contains(&unit.id));
+        }
+        self.files.retain(|_, file| !file.units.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! How one text became another, when nobody told: told carefully, since hunks are placed by it.
+
+use std::{
+    ops,
+    time::{Duration, Instant},
+};
+
+use similar::{Algorithm, DiffOp};
+
+use super::place::{first_line_end, line_end};
+use crate::workspace::{position::LineStarts, shared_ends::shared_ends};
+
+/// The longest that the lines of two texts are compared; what is found by then is right, but says less.
+const DIFF_LIMIT: Duration = Duration::from_millis(50);
+
+/// Lines that stayed between others that went count as the same lines from this number on. Fewer could be the `}` of
+/// another block that was pasted in place of theirs.
+const MIN_LINES_BETWEEN: usize = 3;
+
+/// A stretch of one text, and the stretch that stands in its place in the other.
+type Pair = (ops::Range<usize>, ops::Range<usize>);
+
+/// All that differs, as one stretch.
+pub(super) fn trimmed(old: &str, new: &str) -> Option<Pair> {
+    let (head, tail) = shared_ends(old, new);
+    let pair = (head..old.len() - tail, head..new.len() - tail);
+    (!pair.0.is_empty() || !pair.1.is_empty()).then_some(pair)
+}
+
+/// The stretches of lines that differ, in order, with something between them. A text that begins or ends within a line
+/// has a part of a line there.
+pub(super) fn differences(old: &str, new: &str) -> Vec<Pair> {
+    let Some((old_range, new_range)) = trimmed(old, new) else { return Vec::new() };
+    let is_end = ['\r', '\n'];
+    let shared = old.get(..old_range.start).unwrap_or_default();
+    let head = shared.rfind(is_end).map_or(0, |end| end + 1);
+    let shared = old.get(old_range.end..).unwrap_or_default();
+    let tail = shared.find(is_end).map_or(0, |end| shared.len() - end);
+    let old_part = old.get(head..old_range.end.max(old.len() - tail)).unwrap_or_default();
+    let new_part = new.get(head..new_range.end.max(new.len() - tail)).unwrap_or_default();
+    let moved = |range: ops::Range<usize>| head + range.start..head + range.end;
+    line_differences(old_part, new_part).into_iter().map(|(old, new)| (moved(old), moved(new))).collect()
+}
+
+fn line_differences(old: &str, new: &str) -> Vec<Pair> {
+    let (old_starts, new_starts) = (LineStarts::new(old), LineStarts::new(new));
+    let old_lines: Vec<&str> = old_starts.lines(old).collect();
+    let new_lines: Vec<&str> = new_starts.lines(new).collect();
+    let deadline = Instant::now() + DIFF_LIMIT;
+    let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, Some(deadline));
+    let loses = ops.iter().any(|op| matches!(op, DiffOp::Delete { .. } | DiffOp::Replace { .. }));
+    let gains = ops.iter().any(|op| matches!(op, DiffOp::Insert { .. } | DiffOp::Replace { .. }));
+    let mut out: Vec<Pair> = Vec::new();
+    let mut is_apart = true;
+    for op in ops {
+        if let DiffOp::Equal { len, .. } = op {
+            // Where lines only came, or only went, all others are still there.
+            is_apart = is_apart || !loses || !gains || len >= MIN_LINES_BETWEEN;
+            continue;
+        }
+        let old_range =
+            old_starts.start(old, op.old_range().start)..old_starts.start(old, op.old_range().end);
+        let new_range =
+            new_starts.start(new, op.new_range().start)..new_starts.start(new, op.new_range().end);
+        match out.last_mut() {
+            Some((old_last, new_last)) if !is_apart => {
+                old_last.end = old_range.end;
+                new_last.end = new_range.end;
+            }
+            _ => out.push((old_range, new_range)),
+        }
+        is_apart = false;
+    }
+    // A last line that got a line end, and maybe lines below it, is still there.
+    if let Some((old_last, new_last)) = out.last_mut() {
+        let old_text = old.get(old_last.clone()).unwrap_or_default();
+        let added = new.get(new_last.clone()).and_then(|text| text.strip_prefix(old_text));
+        if line_end(old_text).is_empty() && added.is_some_and(|added| !first_line_end(added).is_empty()) {
+            old_last.start += old_text.len();
+            new_last.start += old_text.len();
+        }
+    }
+    out
+}

@@ -1,0 +1,167 @@
+//! An editor that shows edits before it applies them is asked to: what its user leaves out stays on offer.
+
+use askls::protocol::Wire;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Answer, Client, FakeModel, Manner, Project, capabilities, client::ServerRequest, model::*,
+};
+
+const FILES: &str = "//- /a.txt\na\nb\nc\nd\ne\n//- /b.txt\nB\n";
+
+fn model() -> FakeModel {
+    let edit = |path: &str, find: &str, to: &str| json!({"path": path, "find": find, "replace": to});
+    FakeModel::start(
+        Wire::Chat,
+        [
+            call("edit_file", edit("a.txt", "a\n", "A\n"))
+                .call("edit_file", edit("a.txt", "d\n", "D\n"))
+                .call("edit_file", edit("b.txt", "B", "BB"))
+                .call("write_file", json!({"path": "new.txt", "text": "new\n"})),
+            text("Done."),
+        ],
+    )
+}
+
+fn annotating() -> Value {
+    capabilities::with("/workspace/workspaceEdit/changeAnnotationSupport", json!({"groupsOnLabel": true}))
+}
+
+/// The user has chosen Review; the edit that the editor is to show.
+fn reviewed(project: &Project, model: &FakeModel, said: Value, manner: Manner) -> (Client, ServerRequest) {
+    let mut client = Client::builder(project).model(model).capabilities(said).manner(manner).start();
+    client.on_request("workspace/applyEdit", |_| Answer::Never);
+    client.open("/a.txt");
+    client.open("/b.txt");
+    client.ask("Change all.");
+    let question = client.wait_request("window/showMessageRequest");
+    client.reply(&question, Answer::Result(json!({"title": "Review"})));
+    let edit = client.wait_until("the edit", |received| {
+        let edit = received.iter().find(|received| received.message["method"] == "workspace/applyEdit")?;
+        let (id, params) = (edit.message["id"].clone(), edit.message["params"].clone());
+        Some(ServerRequest { id, params })
+    });
+    (client, edit)
+}
+
+/// The preview of an editor whose user unticks what `is_unticked` says, by URI and new text.
+fn untick(edit: &mut ServerRequest, is_unticked: impl Fn(&str, &str) -> bool) {
+    let steps = edit.params["edit"]["documentChanges"].as_array_mut().unwrap();
+    for step in steps.iter_mut() {
+        let uri = step["textDocument"]["uri"].as_str().or(step["uri"].as_str()).unwrap().to_owned();
+        if let Some(edits) = step["edits"].as_array_mut() {
+            edits.retain(|edit| !is_unticked(&uri, edit["newText"].as_str().unwrap()));
+        }
+    }
+    steps.retain(|step| {
+        let uri = step["uri"].as_str().unwrap_or_default();
+        step["edits"].as_array().map_or(!is_unticked(uri, ""), |edits| !edits.is_empty())
+    });
+}
+
+#[test]
+fn every_change_has_an_annotation_that_asks_for_the_users_word() {
+    let (project, model) = (Project::new(FILES), model());
+    let (client, edit) = reviewed(&project, &model, annotating(), Manner::VsCode);
+    let edit = edit.params["edit"].clone();
+    let annotations = edit["changeAnnotations"].as_object().unwrap();
+    let labels: Vec<_> = annotations.values().map(|annotation| annotation["label"].clone()).collect();
+    assert_eq!(labels, ["Agent: edit a.txt", "Agent: edit b.txt", "Agent: new new.txt"]);
+    assert!(annotations.values().all(|annotation| annotation["needsConfirmation"] == true));
+    for step in edit["documentChanges"].as_array().unwrap() {
+        let edits = step["edits"].as_array().cloned().unwrap_or_else(|| vec![step.clone()]);
+        for edit in edits {
+            assert!(annotations.contains_key(edit["annotationId"].as_str().unwrap()), "{edit}");
+        }
+    }
+    drop(client);
+}
+
+#[test]
+fn what_is_not_ticked_stays_on_offer() {
+    for manner in [Manner::VsCode, Manner::Neovim] {
+        let (project, model) = (Project::new(FILES), model());
+        let (client, mut edit) = reviewed(&project, &model, annotating(), manner);
+        untick(&mut edit, |uri, new_text| {
+            uri.ends_with("b.txt") || uri.ends_with("new.txt") || new_text == "D"
+        });
+
+        client.reply(&edit, Answer::Apply);
+
+        // The rest is asked about, and not reported as a failure.
+        let question = client.wait_request("window/showMessageRequest");
+        assert_eq!(
+            question.params["message"],
+            "The agent proposes edits in 3 files: edit a.txt, edit b.txt, new new.txt"
+        );
+        assert_eq!(client.text("/a.txt").unwrap(), "A\nb\nc\nd\ne\n");
+        assert_eq!(client.text("/b.txt").unwrap(), "B\n");
+        client.on_request("workspace/applyEdit", |_| Answer::Apply);
+        client.reply(&question, Answer::Result(json!({"title": "Apply"})));
+        client.wait_text("/a.txt", "A\nb\nc\nD\ne\n");
+        client.wait_text("/b.txt", "BB\n");
+        client.wait_text("/new.txt", "new\n");
+        let last = client.seen("workspace/applyEdit").pop().unwrap();
+        assert_eq!(last["edit"].get("changeAnnotations"), None, "without review nothing is to be confirmed");
+    }
+}
+
+/// VS Code says so when its user closes the preview or ticks nothing.
+#[test]
+fn a_preview_that_is_closed_changes_nothing() {
+    let (project, model) = (Project::new(FILES), model());
+    let (mut client, edit) = reviewed(&project, &model, annotating(), Manner::VsCode);
+    client.reply(&edit, Answer::Result(json!({"applied": false})));
+    let question = client.wait_request("window/showMessageRequest");
+    client.reply(&question, Answer::Result(json!({"title": "Reject"})));
+    client.wait_status("proposals", 0);
+    assert_eq!(client.text("/a.txt").unwrap(), "a\nb\nc\nd\ne\n");
+    assert!(!project.exists("/new.txt"));
+}
+
+/// Some editors stop halfway, some say yes to all: the texts are the truth.
+#[test]
+fn an_edit_that_comes_about_in_part_is_told_and_the_rest_stays_on_offer() {
+    for (answer, expected) in [
+        (json!({"applied": true}), "did not change"),
+        (
+            json!({"applied": false, "failureReason": "b.txt is read only", "failedChange": 1}),
+            "b.txt is read only",
+        ),
+    ] {
+        let project = Project::new("//- /a.txt\nA\n//- /b.txt\nB\n");
+        let model = FakeModel::start(
+            Wire::Chat,
+            [
+                call("edit_file", json!({"path": "a.txt", "find": "A", "replace": "AA"}))
+                    .call("edit_file", json!({"path": "b.txt", "find": "B", "replace": "BB"})),
+                text("Done."),
+            ],
+        );
+        let mut client = Client::builder(&project).model(&model).manner(Manner::Neovim).start();
+        client.on_request("window/showMessageRequest", |_| Answer::Never);
+        client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
+        client.on_request("workspace/applyEdit", |_| Answer::Never);
+        client.open("/a.txt");
+        client.open("/b.txt");
+        client.ask("Double both.");
+        let accept = client.send_command("askls.acceptEdits", json!({}));
+        let edit = client.wait_until("the edit", |received| {
+            let edit =
+                received.iter().find(|received| received.message["method"] == "workspace/applyEdit")?;
+            Some(ServerRequest { id: edit.message["id"].clone(), params: Value::Null })
+        });
+        client.replace("/a.txt", "AA\n");
+        client.reply(&edit, Answer::Result(answer));
+
+        let accepted = client.wait(&accept).unwrap();
+
+        assert_eq!(
+            (&accepted["applied"], &accepted["files"]),
+            (&json!(true), &json!([client.uri("/a.txt")]))
+        );
+        let reason = accepted["reason"].as_str().unwrap();
+        assert!(reason.starts_with("not all was applied: ") && reason.contains(expected), "{reason}");
+        assert_eq!(client.command("askls.showEdits", json!({}))["files"], json!([client.uri("/b.txt")]));
+    }
+}
