@@ -29,6 +29,30 @@ impl Report {
     }
 }
 
+/// The encodings of positions that a client may want.
+const ENCODINGS: [&str; 3] = ["utf-8", "utf-16", "utf-32"];
+
+/// The run as it stands; of an edit with every encoding of positions, unless the run speaks of positions itself. The
+/// first that does not pass is the verdict.
+pub(crate) fn run_in_each_encoding(run: &Run, runtime: &tokio::runtime::Runtime) -> Report {
+    let report = self::run(run, runtime);
+    let is_edit = matches!(run.kind.as_str(), "edit" | "path") && goes_through_the_server(run);
+    let has_positions = ["selection", "changes"].iter().any(|member| run.when.get(*member).is_some());
+    if report.verdict != Verdict::Pass || !is_edit || has_positions {
+        return report;
+    }
+    for encoding in ENCODINGS {
+        let mut run = run.clone();
+        run.given["client"]["position_encodings"] = json!([encoding]);
+        let report = self::run(&run, runtime);
+        if let Verdict::Fail(faults) = report.verdict {
+            let faults = faults.iter().map(|fault| format!("{encoding}: {fault}")).collect();
+            return Report::new(Verdict::Fail(faults));
+        }
+    }
+    report
+}
+
 /// The run to its end. A panic, of the driver or of the library, fails the run and no other.
 pub(crate) fn run(run: &Run, runtime: &tokio::runtime::Runtime) -> Report {
     match std::panic::catch_unwind(AssertUnwindSafe(|| drive(run, runtime))) {

@@ -220,7 +220,7 @@ fn run_file(file: &Path, tell: &mpsc::Sender<(String, String, Verdict)>) {
         Err(reason) => send(BROKEN, format!("{}: FAIL {reason}", stem(file)), Verdict::Fail(vec![reason])),
         Ok(case) => {
             for run in &case.runs {
-                let report = drive::run(run, &runtime);
+                let report = drive::run_in_each_encoding(run, &runtime);
                 let line = line(&run.title(), &report);
                 send(&case.kind, line, report.verdict);
             }

@@ -192,7 +192,7 @@ fn two_thousand_changes_with_a_thousand_hunks_on_offer() {
         |from: usize| (0..2_000).map(|n| format!("{}\n", n * 10 + n % 2 * from)).collect::<String>();
     let project = Project::new(&format!("//- /x.txt\n{}", numbers(1)));
     let write = json!({"path": "x.txt", "text": numbers(2)});
-    let read = |from: usize| json!({"path": "x.txt", "first_line": from});
+    let read = |from: usize| json!({"path": "x.txt", "start_line": from});
     let model = FakeModel::start(
         Wire::Chat,
         [call("read_file", read(1)).call("read_file", read(1_001)), call("write_file", write), text("Done.")],

@@ -4,7 +4,7 @@
 use std::{fs, sync::Arc, time::Duration};
 
 use askls::workspace::{
-    EditProposal, FileEdit, TurnFiles,
+    EditProposal, FileEdit, FileText, TurnFiles,
     position::{Encoding, LineStarts},
 };
 use serde_json::{Value, json};
@@ -170,14 +170,36 @@ fn note_edits(house: &House, proposal: &EditProposal, observed: &mut Observed) {
         if let Some(version) = before.version {
             observed.edit_versions.insert(uri, version.into());
         }
-        let lines = LineStarts::new(&before.text);
-        for text_edit in edit.text_edits(Encoding::Utf16) {
-            for position in [text_edit.range.start, text_edit.range.end] {
-                let offset = lines.offset(&before.text, position, Encoding::Utf16);
-                if lines.position(&before.text, offset, Encoding::Utf16) != position {
-                    observed.edit_faults.push(format!("{position:?} lies past its line"));
-                }
+        for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
+            let made = made_by_positions(edit, before, encoding);
+            if made.as_deref() != edit.after.as_deref() {
+                observed.edit_faults.push(format!(
+                    "the ranges in {encoding:?} lie past a line, or do not make the text: {made:?}"
+                ));
             }
         }
     }
+}
+
+/// The text after an edit, made as an editor makes it: by positions. `None` when one lies past its line.
+fn made_by_positions(edit: &FileEdit, before: &FileText, encoding: Encoding) -> Option<String> {
+    let after = edit.after.as_ref()?;
+    // The mark counts where the editor shows it.
+    let mark = if before.bom && before.version.is_some() { "\u{feff}" } else { "" };
+    let mut text = format!("{mark}{}", before.text);
+    let lines = LineStarts::new(&text);
+    let shown = text.clone();
+    let mut edits = edit.text_edits(encoding);
+    if edit.text_edits(encoding).is_empty() {
+        return Some(after.clone()).filter(|after| **after == *before.text);
+    }
+    edits.reverse();
+    for text_edit in edits {
+        let [start, end] = [text_edit.range.start, text_edit.range.end].map(|position| {
+            let offset = lines.offset(&shown, position, encoding);
+            (lines.position(&shown, offset, encoding) == position).then_some(offset)
+        });
+        text.replace_range(start?..end?, &text_edit.new_text);
+    }
+    text.strip_prefix(mark).map(str::to_owned)
 }
