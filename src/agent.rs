@@ -14,7 +14,7 @@ mod step;
 pub mod thread;
 mod withheld;
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
@@ -106,6 +106,17 @@ impl Agent {
     /// Runs one turn to its end, whatever the end is. Never panics on what a model, a tool or a face does, and leaves
     /// a thread that the next turn can be sent with.
     pub async fn run_turn(&self, thread: &mut Thread, input: UserInput, context: &TurnContext) -> TurnResult {
+        self.run_turn_after(Duration::ZERO, thread, input, context).await
+    }
+
+    /// The same for a turn of whose time so much has gone by already ([`Limits::in_time`]).
+    pub async fn run_turn_after(
+        &self,
+        waited: Duration,
+        thread: &mut Thread,
+        input: UserInput,
+        context: &TurnContext,
+    ) -> TurnResult {
         let events = Events(&*context.events);
         events.emit(&Event::TurnStarted {
             thread_id: thread.id().clone(),
@@ -119,7 +130,7 @@ impl Agent {
         thread.push_user(prompt::user_message(&input));
 
         let mut progress = Progress::default();
-        let ending = agent.run_in_time(thread, &mut progress, context, &events).await;
+        let ending = agent.run_in_time(waited, thread, &mut progress, context, &events).await;
 
         let Progress { steps, usage, cost, .. } = progress;
         events.emit(&Event::TurnEnded {
@@ -146,6 +157,7 @@ impl Agent {
     /// Cancels the steps, and what they run, once the turn's time is up.
     async fn run_in_time(
         &self,
+        waited: Duration,
         thread: &mut Thread,
         progress: &mut Progress,
         context: &TurnContext,
@@ -160,7 +172,7 @@ impl Agent {
         let ending = tokio::select! {
             biased;
             ending = &mut steps => return ending,
-            () = tokio::time::sleep(longest) => {
+            () = tokio::time::sleep(longest.saturating_sub(waited)) => {
                 in_time.cancel.cancel();
                 steps.await
             }
@@ -228,13 +240,12 @@ impl Agent {
         }
         let unknown = calls.iter().find(|call| !self.tools.has(&call.name))?;
         let name = one_line(&unknown.name, MAX_NAME_CHARS);
-        let reason =
-            format!("this call did not run: this reply called {name}, and there is no tool of that name");
-        answer_unrun(thread, calls, &reason);
-        Some(format!(
-            "stopped: the model called {name}, and there is no tool of that name; no call of its reply ran, \
-             since unknown_tools is stop"
-        ))
+        let did = match name.as_str() {
+            "" => "made a call that names no tool".to_owned(),
+            name => format!("called {name}, and there is no tool of that name"),
+        };
+        answer_unrun(thread, calls, &format!("this call did not run: this reply {did}"));
+        Some(format!("stopped: the model {did}; no call of its reply ran, since unknown_tools is stop"))
     }
 
     /// A bound of the settings is reached that leaves room for a request: ends as they say.

@@ -7,6 +7,7 @@ mod call_names;
 pub mod catalog;
 pub mod chat;
 mod client;
+mod counts;
 pub mod error;
 mod guided;
 pub mod history;
@@ -111,6 +112,8 @@ pub enum ModelEvent {
     ReasoningDelta(String),
     /// One whole item, in the model's order. Its text came as deltas before and is not to be shown again.
     Item(Item),
+    /// What the server had counted of a reply that breaks off: comes right before its error.
+    Used(Usage),
     /// The reply is over.
     Done {
         finish: Finish,
@@ -123,6 +126,8 @@ pub enum ModelEvent {
 pub enum Finish {
     /// By itself, with or without calls: the items decide what comes next, not this word.
     Stop,
+    /// By itself, with a text at its end that looks like a call and is not whole or not valid, so that it stayed text.
+    BrokenCall,
     /// The server paused a long reply: it goes on when the thread is sent back as it is (Messages `pause_turn`).
     Pause,
     /// The reply was cut at the token limit; calls in it must not run.

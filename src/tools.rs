@@ -247,7 +247,10 @@ impl Toolbox {
                     format!("use one of: {}", names.join(", "))
                 };
                 let name = one_line(&call.name, MAX_NAME_CHARS);
-                Err(ToolError(format!("there is no tool named {name}; {known}")))
+                Err(ToolError(match name.as_str() {
+                    "" => format!("this call names no tool; {known}"),
+                    name => format!("there is no tool named {name}; {known}"),
+                }))
             }
         }
     }

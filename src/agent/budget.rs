@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::{
     model::{ModelInfo, Price},
     protocol::{Cost, Limit, StopReason, ToolCall, Usage, tokens_in_short},
@@ -9,6 +11,7 @@ use crate::{
 };
 
 use super::{
+    TurnResult,
     limits::{Limits, MAX_NAME_CHARS, OnLimit},
     step::Ending,
 };
@@ -121,6 +124,22 @@ impl Reached {
 }
 
 impl Limits {
+    /// Waits for what a turn needs before it begins, such as its model, and says how long that took: it counts for
+    /// [`Agent::run_turn_after`](super::Agent::run_turn_after).
+    ///
+    /// # Errors
+    /// The end of the turn when its time is up before.
+    pub async fn in_time<T>(&self, needed: impl Future<Output = T>) -> Result<(T, Duration), TurnResult> {
+        let start = Instant::now();
+        let Some(longest) = self.turn_timeout else { return Ok((needed.await, start.elapsed())) };
+        let needed = tokio::time::timeout(longest, needed).await;
+        needed.map(|needed| (needed, start.elapsed())).map_err(|_| {
+            let Ending { stop_reason, detail, answer } =
+                Reached::time(longest).end(self.on_limit, String::new());
+            TurnResult { answer, stop_reason, detail, steps: 0, usage: Usage::default(), cost: None }
+        })
+    }
+
     /// Why a bound on money does not hold with this model, for people; `None` when it does, or when there is none.
     pub fn unheld(&self, model: &ModelInfo) -> Option<String> {
         let most = self.max_cost?;

@@ -28,8 +28,8 @@ const PARALLEL_READS: usize = 8;
 /// No call runs longer, whatever the tool: above the longest time-out that a command may ask for.
 const CALL_TIMEOUT: Duration = Duration::from_secs(660);
 
-/// How long a cancelled call may take to end by itself before it is dropped: the kill ladder's time and some.
-const CANCEL_GRACE: Duration = Duration::from_millis(700);
+/// How long a cancelled call may take to end by itself before it is dropped: the kill ladder's 700 ms and some.
+const CANCEL_GRACE: Duration = Duration::from_millis(900);
 
 /// A call after it was looked at and before it runs.
 enum Admitted {
@@ -261,7 +261,7 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
 
 /// The tool's output or a text that says why there is none; a panic and a time-out are such texts too.
 async fn run_one(prepared: Prepared, context: &TurnContext) -> Result<String, String> {
-    let name = prepared.name;
+    let (name, effect) = (prepared.name, prepared.effect);
     let tool_context = ToolContext { files: context.files.clone(), cancel: context.cancel.clone() };
     // The closure that makes the future is the tool's code too: a panic in it is caught as well.
     let running = AssertUnwindSafe(async move { prepared.run(tool_context).await }).catch_unwind();
@@ -275,7 +275,12 @@ async fn run_one(prepared: Prepared, context: &TurnContext) -> Result<String, St
             Ok(result) => result.map_err(|ToolError(reason)| reason),
             Err(_) => Err(format!("{name} broke down (a fault in askls, not in your call); try another way")),
         },
-        () = cancelled_for_long => Err(format!("{name} was cancelled before it ended")),
+        () = cancelled_for_long => Err(match effect {
+            Effect::Execute => {
+                format!("{name} was cancelled before it ended; what it started on its own may still run")
+            }
+            Effect::Read | Effect::Edit | Effect::Network => format!("{name} was cancelled before it ended"),
+        }),
         () = tokio::time::sleep(CALL_TIMEOUT) => {
             Err(format!("{name} did not end within {} s and was given up", CALL_TIMEOUT.as_secs()))
         }

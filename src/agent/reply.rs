@@ -4,12 +4,14 @@ use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Request},
+    model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Price, Request},
     protocol::{AgentMessage, Event, Item, MessageState, Usage},
 };
 
 use super::{
-    Events,
+    Events, Limits,
+    budget::{Reached, Spent},
+    context,
     retry::{Again, Attempts},
 };
 
@@ -32,17 +34,68 @@ pub(super) enum Reply {
     Cancelled {
         texts: Vec<Item>,
     },
+    /// A bound of the settings leaves no room for another attempt after one that brought no reply.
+    Bounded {
+        texts: Vec<Item>,
+        reached: Reached,
+    },
+}
+
+impl Reply {
+    /// The same at a bound that leaves no room for another form of the request.
+    pub(super) fn bounded(self, reached: Reached) -> Self {
+        let texts = match self {
+            Self::Whole { items, .. } => Collected { items, ..Collected::default() }.into_texts(),
+            Self::Broken { texts, .. } | Self::Cancelled { texts } | Self::Bounded { texts, .. } => texts,
+        };
+        Self::Bounded { texts, reached }
+    }
+}
+
+/// What the attempts at one request use.
+pub(super) struct Meter<'a> {
+    /// Tokens of the request, by the estimate.
+    pub(super) estimated: u64,
+    pub(super) price: Option<Price>,
+    pub(super) limits: &'a Limits,
+    /// What the turn has used; grows with each attempt.
+    pub(super) spent: &'a mut Spent,
+    /// What the server counted, void replies included.
+    pub(super) counted: Usage,
+}
+
+impl Meter<'_> {
+    /// Adds what an attempt used that brought `items`. What the server did not count is estimated: a bound holds with
+    /// every server.
+    fn add(&mut self, counted: Usage, items: &[Item]) {
+        self.counted += counted;
+        let mut used = counted;
+        // No request reads nothing, and no word is written with nothing.
+        if used.input_tokens == 0 {
+            used.input_tokens =
+                self.estimated.max(used.cached_tokens.saturating_add(used.cache_write_tokens));
+        }
+        if used.output_tokens == 0 {
+            used.output_tokens = context::estimate(0, items);
+        }
+        self.spent.add(used, self.price);
+    }
+
+    /// The bound that leaves no room for another attempt.
+    fn used_up(&self) -> Option<Reached> {
+        self.spent.used_up(self.limits)
+    }
 }
 
 /// Sends the request until it is answered, cannot be, or the user stops it. What was shown of a reply that broke off is
 /// void when it is asked for again: the face is told so, and nothing of it is kept. No call of it has run.
 ///
-/// `spent` grows by what the server counted, void replies included.
+/// What the attempts use is added to `meter`; once that reaches a bound, there is no further one.
 pub(super) async fn ask(
     model: &dyn ModelClient,
     request: Request<'_>,
     attempts: &mut Attempts,
-    spent: &mut Usage,
+    meter: &mut Meter<'_>,
     events: &Events<'_>,
     cancel: &CancellationToken,
 ) -> Reply {
@@ -56,7 +109,7 @@ pub(super) async fn ask(
         let was_shown = collected.was_shown;
         let again = match outcome {
             Ok((finish, usage)) => {
-                *spent += usage;
+                meter.add(usage, &collected.items);
                 if finish != Finish::Stop || !collected.says_nothing() {
                     return collected.into_whole(finish, usage);
                 }
@@ -66,11 +119,19 @@ pub(super) async fn ask(
                 };
                 again
             }
-            Err(error) => match attempts.after(error) {
-                Ok(again) => again,
-                Err(error) => return Reply::Broken { texts: collected.into_texts(), was_shown, error },
-            },
+            Err(error) => {
+                if collected.has_cost(&error) {
+                    meter.add(collected.used, &collected.so_far());
+                }
+                match attempts.after(error) {
+                    Ok(again) => again,
+                    Err(error) => return Reply::Broken { texts: collected.into_texts(), was_shown, error },
+                }
+            }
         };
+        if let Some(reached) = meter.used_up() {
+            return Reply::Bounded { texts: collected.into_texts(), reached };
+        }
         if was_shown {
             events.emit(&Event::Discarded);
         }
@@ -94,9 +155,29 @@ struct Collected {
     open_text: String,
     /// Anything of this reply has reached the face.
     was_shown: bool,
+    /// The server has begun to reply.
+    has_begun: bool,
+    /// What the server had counted when the reply broke off.
+    used: Usage,
 }
 
 impl Collected {
+    /// Whether an attempt that failed has used anything. A request that was refused has not.
+    fn has_cost(&self, error: &ModelError) -> bool {
+        let broke_off = match error.kind {
+            ErrorKind::Interrupted | ErrorKind::Stalled | ErrorKind::Malformed => self.has_begun,
+            _ => false,
+        };
+        broke_off || self.was_shown || !self.items.is_empty() || self.used != Usage::default()
+    }
+
+    /// All that has arrived, the text included that is not whole yet.
+    fn so_far(&self) -> Vec<Item> {
+        let open = AgentMessage { text: self.open_text.clone(), state: MessageState::Partial, raw: None };
+        let open = Some(Item::Agent(open)).filter(|_| !self.open_text.is_empty());
+        self.items.iter().cloned().chain(open).collect()
+    }
+
     /// Whether there is neither a word nor a call.
     fn says_nothing(&self) -> bool {
         let is_silent = |item: &Item| match item {
@@ -134,7 +215,7 @@ impl Collected {
             }));
         }
         match finish {
-            Finish::Stop | Finish::Pause | Finish::Refusal => {
+            Finish::Stop | Finish::BrokenCall | Finish::Pause | Finish::Refusal => {
                 Reply::Whole { items: self.items, finish, usage }
             }
             Finish::Length | Finish::ContentFilter | Finish::ContextTooLong => {
@@ -161,6 +242,7 @@ async fn collect(
     collected: &mut Collected,
 ) -> Result<(Finish, Usage), ModelError> {
     let mut stream: ModelStream = model.stream(request).await?;
+    collected.has_begun = true;
     while let Some(event) = stream.next().await {
         match event? {
             ModelEvent::TextDelta(text) => {
@@ -183,6 +265,7 @@ async fn collect(
                 }
                 collected.items.push(item);
             }
+            ModelEvent::Used(usage) => collected.used = usage,
             ModelEvent::Done { finish, usage } => return Ok((finish, usage.unwrap_or_default())),
         }
     }

@@ -206,6 +206,7 @@ fn in_short(kind: ErrorKind) -> &'static str {
         | ErrorKind::Quota
         | ErrorKind::Tls
         | ErrorKind::History
+        | ErrorKind::Unfit
         | ErrorKind::Rejected
         | ErrorKind::Settings => "the server refused",
     }

@@ -10,7 +10,7 @@ use super::{
     Agent, Events, FirstTool, Thread, TurnContext,
     budget::Spent,
     context, prompt,
-    reply::{self, Reply},
+    reply::{self, Meter, Reply},
     retry::Attempts,
 };
 
@@ -18,6 +18,10 @@ use super::{
 const MAX_ITEM_CHARS: usize = 120;
 
 const CUT_BY_WINDOW: &str = "the reply was cut where the model's window ended";
+
+/// What is said of a refusal that holds for the plain form of the history too.
+const PLAIN_REFUSED: &str =
+    "; it refused the history without the model's reasoning too, as echo_reasoning = false would send it";
 
 /// What a running turn counts.
 #[derive(Default)]
@@ -104,6 +108,11 @@ impl Agent {
                 thread.push_step(texts);
                 return Err(Ending::cancelled(answer));
             }
+            Reply::Bounded { texts, reached } => {
+                let answer = words(&before, &texts);
+                thread.push_step(texts);
+                return Err(reached.end(self.limits.on_limit, answer));
+            }
         };
         let answer = words(&before, &items);
         let is_refusal = finish == Finish::Refusal || items.iter().any(is_refusal);
@@ -118,7 +127,7 @@ impl Agent {
             return Err(reached.end(self.limits.on_limit, answer));
         }
         match finish {
-            Finish::Stop | Finish::Pause | Finish::Refusal if !calls.is_empty() => {
+            Finish::Stop | Finish::BrokenCall | Finish::Pause | Finish::Refusal if !calls.is_empty() => {
                 Ok(Next::Calls(calls, answer))
             }
             Finish::Stop | Finish::Refusal => Ok(Next::Done(answer)),
@@ -127,6 +136,7 @@ impl Agent {
                 progress.paused = Some(answer);
                 Ok(Next::Resume)
             }
+            Finish::BrokenCall => Err(Ending::with_broken_call(answer)),
             Finish::Length => Err(Ending::cut_off(answer)),
             Finish::ContentFilter => Err(Ending::filtered(answer)),
             Finish::ContextTooLong => Err(Ending::context_full(answer)),
@@ -152,9 +162,15 @@ impl Agent {
                 progress.tell(before, &reply, events);
                 return reply;
             };
+            if trouble.may_be_mended()
+                && let Some(reached) = progress.spent.used_up(&self.limits)
+            {
+                progress.tell(before, &reply, events);
+                return reply.bounded(reached);
+            }
             let Some(reason) = forms.change(thread, trouble.kind) else {
                 progress.tell(before, &reply, events);
-                return reply;
+                return forms.explained(reply);
             };
             if trouble.was_shown {
                 events.emit(&Event::Discarded);
@@ -189,39 +205,31 @@ impl Agent {
             answer_schema: None,
             cache_key: cache_key.as_str(),
         };
-        let mut spent = Usage::default();
+        let mut meter = Meter {
+            estimated,
+            price: info.price,
+            limits: &self.limits,
+            spent: &mut progress.spent,
+            counted: Usage::default(),
+        };
         let mut reply =
-            reply::ask(&*self.model, request, attempts, &mut spent, events, &context.cancel).await;
+            reply::ask(&*self.model, request, attempts, &mut meter, events, &context.cancel).await;
+        let counted = meter.counted;
         if let Reply::Broken { error, .. } = &mut reply
             && error.kind == ErrorKind::History
         {
             error.message = naming_the_item(&error.message, &items);
         }
         drop(items);
-        progress.spent.add(counted(spent, estimated, &reply), info.price);
         if let Reply::Whole { usage, .. } = &reply {
             thread.fit.count(estimated, usage.input_tokens);
         }
-        progress.usage += spent;
-        if let Some(cost) = thread.spend(spent, info.price) {
+        progress.usage += counted;
+        if let Some(cost) = thread.spend(counted, info.price) {
             *progress.cost.get_or_insert_default() += cost;
         }
         reply
     }
-}
-
-/// What a request used as the server counted it. Where it counted nothing and replied, the estimate stands in: a bound
-/// holds with every server.
-fn counted(spent: Usage, estimated: u64, reply: &Reply) -> Usage {
-    let produced = match reply {
-        Reply::Whole { items, .. } => items,
-        Reply::Broken { texts, was_shown: true, .. } => texts,
-        Reply::Broken { .. } | Reply::Cancelled { .. } => return spent,
-    };
-    if spent.total() > 0 {
-        return spent;
-    }
-    Usage { input_tokens: estimated, output_tokens: context::estimate(0, produced), ..spent }
 }
 
 impl Progress {
@@ -248,6 +256,11 @@ struct Trouble {
 }
 
 impl Trouble {
+    /// Whether there are forms of the request in which it may not come.
+    fn may_be_mended(&self) -> bool {
+        matches!(self.kind, ErrorKind::History | ErrorKind::ContextTooLong)
+    }
+
     fn of(reply: &Reply) -> Option<Self> {
         match reply {
             Reply::Broken { error, was_shown, .. } => {
@@ -258,7 +271,7 @@ impl Trouble {
                 message: CUT_BY_WINDOW.to_owned(),
                 was_shown: !items.is_empty(),
             }),
-            Reply::Whole { .. } | Reply::Cancelled { .. } => None,
+            Reply::Whole { .. } | Reply::Cancelled { .. } | Reply::Bounded { .. } => None,
         }
     }
 }
@@ -278,7 +291,7 @@ impl Forms {
                 self.plain_before = Some(thread.send_plain());
                 Some("the server refused the history")
             }
-            (ErrorKind::History, Some(before)) => {
+            (ErrorKind::History | ErrorKind::Unfit, Some(before)) => {
                 // It was not that: the servers to come get what is theirs.
                 thread.send_plain_until(before);
                 None
@@ -286,6 +299,18 @@ impl Forms {
             (ErrorKind::ContextTooLong, _) if thread.shrink() => Some("the thread is too long"),
             _ => None,
         }
+    }
+
+    /// A refusal, with what was tried before it was taken for one.
+    fn explained(&self, mut reply: Reply) -> Reply {
+        if let Reply::Broken { error, .. } = &mut reply
+            && error.kind == ErrorKind::Unfit
+            && self.plain_before.is_some()
+        {
+            error.kind = ErrorKind::History;
+            error.message.push_str(PLAIN_REFUSED);
+        }
+        reply
     }
 }
 
@@ -301,6 +326,7 @@ fn naming_the_item(message: &str, items: &[Item]) -> String {
         Some(Item::Output(output)) => format!("it means the output: {}", quoted(&output.text)),
         Some(Item::Reasoning(_)) => "it means the model's reasoning".to_owned(),
         Some(Item::Opaque(raw)) => format!("it means the item: {}", quoted(&raw.json)),
+        None if items.len() == 1 => "it does not say what of it it means".to_owned(),
         None => format!("it does not say which of {} items it means", items.len()),
     };
     format!("{message}; {named}")
@@ -341,6 +367,13 @@ impl Ending {
             false => "the answer was cut off at the model's output limit; ask it to go on",
         };
         Self::new(StopReason::Limit(Limit::OutputTokens), detail, answer)
+    }
+
+    /// The words may be all that the model wanted to say, or not: its user sees both.
+    fn with_broken_call(answer: String) -> Self {
+        let detail = "the reply ends in what looks like a call of a tool; it is not whole or not valid, so nothing ran: \
+                      ask again, or set another model, which may be better at calling tools";
+        Self::new(StopReason::Answer, detail, answer)
     }
 
     fn filtered(answer: String) -> Self {

@@ -294,14 +294,18 @@ impl Bench {
         }
     }
 
-    async fn ask(&mut self, prompt: &str) -> TurnResult {
-        let context = TurnContext {
+    fn context(&self) -> TurnContext {
+        TurnContext {
             files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(Vec::new())))),
             events: self.events.clone(),
             approver: self.approver.clone(),
             applier: None,
             cancel: self.cancel.clone(),
-        };
+        }
+    }
+
+    async fn ask(&mut self, prompt: &str) -> TurnResult {
+        let context = self.context();
         let input = UserInput { prompt: prompt.to_owned(), ..UserInput::default() };
         let result = self.agent.run_turn(&mut self.thread, input, &context).await;
         // Whatever the ending: what askls made needs no mending.

@@ -1,7 +1,9 @@
 //! What the text of an error keeps from the model: places outside the workspace, and keys. Whoever runs askls sees the
-//! whole text, and finds it in the log at the level `debug`, without the keys.
+//! whole text, and finds it in the log at the level `debug`, without the keys. What a command printed is no text of askls:
+//! the user who allowed the command allowed its output, however the command ended.
 
 use std::{
+    borrow::Cow,
     path::{Component, Path, PathBuf},
     sync::{Arc, LazyLock},
 };
@@ -18,21 +20,41 @@ const OUTSIDE: &str = "<outside the workspace>";
 
 const KEY: &str = "<a key>";
 
-/// What stands before a path, so that it is one and not the rest of something else (`and/or`, `https://host/path`).
-const BEFORE_PATHS: &str = "\"'`([{=,;:|";
+/// What a path that begins inside of something else stands behind: the rest of a relative one (`src/lib`, `${DIR}/lib`).
+const INSIDE: &str = "_.-~/\\%})]*$?";
 
 /// What a path without quotes does not go on behind, besides blanks.
-const AFTER_PATHS: &str = "\"'`)]}<>,;|";
+const AFTER_PATHS: &str = "\"'`’”»)]}<>,;|";
 
 /// What a sentence puts behind a path.
 const AFTER_SENTENCES: &[char] = &['.', ':', '!', '?'];
 
-const QUOTES: &str = "\"'`";
+/// What a path is quoted with: how it begins and how it ends.
+const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('‘', '’'), ('“', '”'), ('«', '»')];
 
-/// Keys as the services make them that are used most: they tell themselves by how they begin.
+/// Blanks of a path without quotes that are looked behind: names of more words are rare.
+const MAX_BLANKS: usize = 8;
+
+/// Keys as the services make them that are used most: they tell themselves by how they begin. What stands before one may
+/// be anything but a letter or a digit, which would make it a part of a word.
 static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let keys = r"\b(?:sk-[\w-]{16,}|gh[a-z]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,})";
-    Regex::new(keys).ok()
+    let keys = [
+        r"sk-[\w-]{16,}",
+        r"[sr]k_(?:live|test)_\w{16,}",
+        r"gh[a-z]_\w{20,}",
+        r"github_pat_\w{20,}",
+        r"glpat-[\w-]{16,}",
+        r"hf_\w{20,}",
+        r"npm_\w{20,}",
+        r"pypi-[\w-]{20,}",
+        r"xox[a-z]-[\w-]{10,}",
+        r"A[KS]IA[A-Z0-9]{16}",
+        r"AIza[\w-]{30,}",
+        r"ya29\.[\w-]{20,}",
+        // A signed token, whoever made it.
+        r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",
+    ];
+    Regex::new(&format!("(^|[^A-Za-z0-9])((?-u:{}))", keys.join("|"))).ok()
 });
 
 /// Takes out of an error what the model has not named itself and does not need to know.
@@ -78,8 +100,9 @@ fn without_places(text: &str, named: &[String], files: &TurnFiles) -> String {
 fn without_keys(text: &str, named: &[String]) -> String {
     let Some(keys) = &*KEYS else { return text.to_owned() };
     let key = |found: &regex::Captures<'_>| {
-        let found = found.get(0).map_or("", |found| found.as_str());
-        if is_named(found, named) { found.to_owned() } else { KEY.to_owned() }
+        let part = |number| found.get(number).map_or("", |part| part.as_str());
+        let (before, key) = (part(1), part(2));
+        format!("{before}{}", if is_named(key, named) { key } else { KEY })
     };
     keys.replace_all(text, key).into_owned()
 }
@@ -92,50 +115,116 @@ fn holds_key(text: &str) -> bool {
     KEYS.as_ref().is_some_and(|keys| keys.is_match(text))
 }
 
-/// Absolute paths in a text, each with where it begins.
+/// Paths in a text that may lead out of the workspace, each with where it begins.
 fn paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut end = 0;
     text.char_indices().filter_map(move |(start, _)| {
         if start < end {
             return None;
         }
-        let before = text.get(..start)?.chars().next_back();
-        let rest = text.get(start..)?;
-        if !before.is_none_or(|c| c.is_whitespace() || BEFORE_PATHS.contains(c)) || !begins_path(rest) {
+        let (before, rest) = text.split_at_checked(start)?;
+        let line = rest.lines().next().unwrap_or_default();
+        if is_address(before, rest) {
+            end = start + line.find(char::is_whitespace).unwrap_or(line.len());
             return None;
         }
-        let line = rest.lines().next().unwrap_or_default();
-        let quoted = before.filter(|c| QUOTES.contains(*c)).and_then(|quote| line.split_once(quote));
+        if !begins_path(rest) || !may_begin(before) {
+            return None;
+        }
+        let last = before.chars().next_back();
+        let quote = QUOTES.iter().find(|(opening, _)| Some(*opening) == last);
+        let quoted = quote.and_then(|(_, closing)| line.split_once(*closing));
         let path = match quoted {
             Some((path, _)) => path,
-            None => {
-                let length = line.find(|c: char| c.is_whitespace() || AFTER_PATHS.contains(c));
-                line.get(..length.unwrap_or(line.len()))?.trim_end_matches(AFTER_SENTENCES)
-            }
+            None => with_blanks(line),
         };
         end = start + path.len();
         Some((start, path))
     })
 }
 
-/// Whether an absolute path, or the URI of one, begins here; `/` and `//` alone are none.
+/// Whether a path may begin behind this text, so that it is one and not the rest of something else (`and/or`).
+fn may_begin(before: &str) -> bool {
+    let Some(last) = before.chars().next_back() else { return true };
+    if !last.is_alphanumeric() {
+        return !INSIDE.contains(last);
+    }
+    // An option of one letter, as compilers have them (`-I/usr/include`).
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+    matches!(word.as_bytes(), [b'-', letter] if letter.is_ascii_alphabetic())
+}
+
+/// Whether the rest begins at the `//` of an address that is no file's.
+fn is_address(before: &str, rest: &str) -> bool {
+    let Some(before) = before.strip_suffix(':').filter(|_| rest.starts_with("//")) else { return false };
+    let of_schemes = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let scheme = before.rsplit(|c: char| !of_schemes(c)).next().unwrap_or_default();
+    !scheme.is_empty() && !scheme.eq_ignore_ascii_case("file")
+}
+
+/// Whether an absolute path, the URI of one, or a way up begins here; `/` and `//` alone are none.
 fn begins_path(rest: &str) -> bool {
-    let path = rest.strip_prefix("file://").unwrap_or(rest);
+    if rest.starts_with("../") {
+        return true;
+    }
+    let path = without_scheme(rest);
     let name = path.trim_start_matches(['/', '\\']);
-    let slashes = path.len() - name.len();
-    let is_path = if cfg!(windows) { Path::new(path).is_absolute() } else { slashes == 1 };
-    is_path && name.starts_with(|c: char| c.is_alphanumeric() || "._-".contains(c))
+    let is_path = if cfg!(windows) {
+        Path::new(path).is_absolute()
+    } else {
+        path.starts_with('/') || path.starts_with("\\/")
+    };
+    is_path && name.starts_with(|c: char| c.is_alphanumeric() || "._-@+#%$&=~".contains(c))
+}
+
+/// The path of a URI of a file, whatever machine it names; any other text as it is.
+fn without_scheme(path: &str) -> &str {
+    match path.strip_prefix("file://") {
+        Some(rest) => rest.find('/').and_then(|slash| rest.get(slash..)).unwrap_or(rest),
+        None => path,
+    }
+}
+
+/// The path that a line begins with. Behind a blank it goes on as far as there are folders of such a name.
+fn with_blanks(line: &str) -> &str {
+    let ends_at = |c: char| AFTER_PATHS.contains(c);
+    let line = line.get(..line.find(ends_at).unwrap_or(line.len())).unwrap_or_default();
+    let blanks = line.match_indices(char::is_whitespace).map(|(blank, _)| blank);
+    let ends = blanks.take(MAX_BLANKS).chain([line.len()]);
+    let words = ends.filter_map(|end| Some(line.get(..end)?.trim_end_matches(AFTER_SENTENCES)));
+    let mut longest = "";
+    for path in words {
+        let added = path.get(longest.len()..).unwrap_or_default();
+        let place = unescaped(without_scheme(path));
+        let is_there = || {
+            let place = Path::new(&*place);
+            let is_in_a_folder = added.contains('/') && place.parent().is_some_and(Path::is_dir);
+            is_in_a_folder || place.symlink_metadata().is_ok()
+        };
+        if longest.is_empty() || is_there() {
+            longest = path;
+        }
+    }
+    longest
+}
+
+/// A path out of JSON that escapes its slashes.
+fn unescaped(path: &str) -> Cow<'_, str> {
+    if path.contains("\\/") { path.replace("\\/", "/").into() } else { path.into() }
 }
 
 /// Whether a path leads out of the workspace. One whose first folder is not on this machine is none of it, as the
 /// address of a page (`/api/users`).
 fn is_outside(path: &str, files: &TurnFiles) -> bool {
-    if matches!(files.resolve(path), Ok(_) | Err(FileError::Secret(_))) {
+    let path = unescaped(path);
+    if matches!(files.resolve(&path), Ok(_) | Err(FileError::Secret(_))) {
         return false;
     }
-    let path = Path::new(path.strip_prefix("file://").unwrap_or(path));
+    if path.starts_with("..") {
+        return true;
+    }
     let mut names = 0;
-    let first: PathBuf = path
+    let first: PathBuf = Path::new(without_scheme(&path))
         .components()
         .take_while(|component| {
             names += u32::from(matches!(component, Component::Normal(_)));
@@ -178,6 +267,7 @@ mod tests {
         let real = folder.path().canonicalize().unwrap();
         let project = real.join("project");
         std::fs::create_dir(&project).unwrap();
+        std::fs::create_dir(real.join("my home")).unwrap();
         let files = TurnFiles::new(Arc::new(Workspace::new(vec![project])));
         let place = |text: &str| text.replace('$', real.to_str().unwrap());
         let named = names(&place(&arguments.to_string()));
@@ -195,6 +285,19 @@ mod tests {
                 "<outside the workspace>: Permission denied; see '<outside the workspace>', (<outside the workspace>), <outside the workspace>."
             ],
         );
+    }
+
+    // SPEC E8
+    #[test]
+    fn a_place_outside_is_found_however_it_is_written() {
+        check(
+            r#"/$ <$/x> -I$/inc err@$/inc a->$/inc +$/x ‘$/x y’ file://localhost$/x no $/my home/s.txt here ../../x, "$/x"#,
+            json!({}),
+            expect![[
+                r#"<outside the workspace> <<outside the workspace>> -I<outside the workspace> err@<outside the workspace> a-><outside the workspace> +<outside the workspace> ‘<outside the workspace>’ <outside the workspace> no <outside the workspace> here <outside the workspace>, "<outside the workspace>"#
+            ]],
+        );
+        check(r"\/tmp\/x", json!({}), expect!["<outside the workspace>"]);
     }
 
     // SPEC E8
@@ -227,12 +330,12 @@ mod tests {
     // SPEC E8
     #[test]
     fn what_only_looks_like_a_path_stays() {
-        let text = "and/or 1 / 2 // note </div> https://host/tmp/x GET /no-such-folder/users ~/x a=\"/\"";
+        let text = "and/or src/tmp/x #{DIR}/tmp 1 / 2 // note </div> https://host/tmp/x GET /no-such-folder/users ~/x a=\"/\"";
         check(
             text,
             json!({}),
             expect![[
-                r#"and/or 1 / 2 // note </div> https://host/tmp/x GET /no-such-folder/users ~/x a="/""#
+                r#"and/or src/tmp/x #{DIR}/tmp 1 / 2 // note </div> https://host/tmp/x GET /no-such-folder/users ~/x a="/""#
             ]],
         );
     }
@@ -240,6 +343,11 @@ mod tests {
     // SPEC E8
     #[test]
     fn a_key_is_not_told() {
+        check(
+            "sk_live_51Habcdefghijklmnop hf_abcdefghijklmnopqrstuvwxyz npm_abcdefghijklmnopqrstuv Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc x_sk-proj-abcdefghijklmnop ésk-proj-abcdefghijklmnop",
+            json!({}),
+            expect!["<a key> <a key> <a key> Bearer <a key> x_<a key> é<a key>"],
+        );
         check(
             "401 for sk-proj-0123456789abcdef, not for ghp_0123456789abcdefghij or task-list-of-things",
             json!({"command": "curl ghp_0123456789abcdefghij"}),

@@ -127,9 +127,17 @@ async fn turn(
     format: Format,
 ) -> Result<TurnResult, ModelError> {
     let choice = settings.model_choice();
+    let limits = settings.limits();
     let chosen = tokio::select! {
-        chosen = select::choose(&choice) => chosen?,
+        chosen = limits.in_time(select::choose(&choice)) => chosen,
         () = context.cancel.cancelled() => return Ok(cancelled()),
+    };
+    let (chosen, waited) = match chosen {
+        Ok((chosen, waited)) => (chosen?, waited),
+        Err(ended) => {
+            printer.notice(ended.detail.clone().unwrap_or_default());
+            return Ok(ended);
+        }
     };
     tracing::info!(model = %chosen.client.info(), why = %chosen.why, "model chosen");
     // As JSON the first event names the model.
@@ -150,7 +158,7 @@ async fn turn(
         first_tool: settings.first_tool(),
     };
     let input = UserInput { prompt, ..UserInput::default() };
-    Ok(agent.run_turn(&mut thread, input, &context).await)
+    Ok(agent.run_turn_after(waited, &mut thread, input, &context).await)
 }
 
 /// Shows the edits, and writes them when that was asked for and the agent came to its end: half of a change is none.

@@ -211,6 +211,7 @@ pub(super) fn ending(result: &TurnResult) -> String {
     match result.stop_reason {
         StopReason::Answer => "answered".to_owned(),
         StopReason::Limit(limit) => match limit {
+            Limit::Steps if result.steps == 1 => "stopped after 1 step".to_owned(),
             Limit::Steps => format!("stopped after {} steps", result.steps),
             Limit::TurnTokens => "stopped: the tokens of a turn are used".to_owned(),
             Limit::ToolCalls => "stopped: the calls of a turn are used".to_owned(),

@@ -20,7 +20,6 @@ use super::{
 use crate::{
     agent::{Agent, EditApplier, Focus, Mode, Thread, TurnContext, TurnResult, UserInput},
     config::{Background, Edits, Settings, ShowAnswer},
-    model::ModelError,
     protocol::{StopReason, ThreadId, Usage},
     tools::Toolbox,
     workspace::{TurnFiles, checkpoints::TurnMark, position},
@@ -195,14 +194,18 @@ impl Turn {
             // Closed never.
             let place = Arc::clone(&session.turn_permits).acquire_owned().await.ok();
             observer.started();
-            let chosen = session.choose_model(settings, self.params.model.clone()).await?;
+            let choose = session.choose_model(settings, self.params.model.clone());
+            let chosen = settings.limits().in_time(choose).await;
             edits::restage(session, thread.id(), files).await;
-            Ok::<_, ModelError>((place, chosen))
+            (place, chosen)
         };
-        let (place, chosen) = match self.cancel.run_until_cancelled(prepare).await {
+        let (place, chosen, waited) = match self.cancel.run_until_cancelled(prepare).await {
             None => return no_answer(StopReason::Cancelled, None),
-            Some(Err(error)) => return no_answer(error.kind.stop_reason(), Some(error.message)),
-            Some(Ok(prepared)) => prepared,
+            Some((_, Err(ended))) => return ended,
+            Some((_, Ok((Err(error), _)))) => {
+                return no_answer(error.kind.stop_reason(), Some(error.message));
+            }
+            Some((place, Ok((Ok(chosen), waited)))) => (place, chosen, waited),
         };
         let tools = Toolbox::standard(&settings.tools()).for_model(&chosen.client.info().name);
         let limits = settings.limits_for(&chosen.client.info().name);
@@ -241,7 +244,7 @@ impl Turn {
             applier,
             cancel: self.cancel.clone(),
         };
-        agent.run_turn(thread, input, &context).await
+        agent.run_turn_after(waited, thread, input, &context).await
     }
 
     /// Where the user was when they asked; `None` when they did not say or the place is outside the workspace.

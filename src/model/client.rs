@@ -17,7 +17,7 @@ use super::{
     sse::{self, Decoder},
     text_calls::TextCalls,
 };
-use crate::protocol::Wire;
+use crate::protocol::{Item, Reasoning, Wire};
 
 /// One wire: how a request is written and a reply is read.
 pub trait Format: Send + Sync + 'static {
@@ -83,6 +83,9 @@ const UNKNOWN_MEMBER: [&str; 10] = [
     "instead",
 ];
 
+/// The words in which servers say that they miss what they want.
+const DEMANDS: [&str; 5] = ["passed back", "missing", "required", "must be provided", "must include"];
+
 /// The wishes that a server has not refused so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wishes(u16);
@@ -136,6 +139,8 @@ impl Wish {
             Self::UsualTokenBound | Self::EchoedReasoning => {
                 is_named && UNKNOWN_MEMBER.iter().any(|words| refusal.contains(words))
             }
+            // Of the history, not of the wish.
+            Self::Thinking => is_named && !refusal.contains("signature"),
             _ => is_named,
         }
     }
@@ -207,12 +212,17 @@ impl<F: Format> WireClient<F> {
 
     async fn ask(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
         let mut granted = Wishes(u16::MAX);
+        let mut is_tried_without_reasoning = false;
         let path = self.endpoint.path(F::WIRE, F::PATH);
         let answer = loop {
             let wishes = Wishes(self.wishes.load(Ordering::Relaxed) & granted.0);
             let body = F::body(&self.endpoint, request, wishes)?;
             let error = match http::post(&self.endpoint, F::WIRE, &path, body).await {
-                Err(error) if matches!(error.kind, ErrorKind::Rejected | ErrorKind::History) => error,
+                Err(error)
+                    if matches!(error.kind, ErrorKind::Unfit | ErrorKind::Rejected | ErrorKind::History) =>
+                {
+                    error
+                }
                 other => break other?,
             };
             let refusal = error.message.to_lowercase();
@@ -224,13 +234,48 @@ impl<F: Format> WireClient<F> {
                     self.wishes.fetch_and(!wish.bit(), Ordering::Relaxed);
                 }
             }
+            let echoes = wishes.holds(Wish::EchoedReasoning) && echoes_reasoning::<F>(request);
+            let may_be_reasoning = matches!(error.kind, ErrorKind::Unfit | ErrorKind::History)
+                && !DEMANDS.iter().any(|words| refusal.contains(words));
+            if left == wishes && echoes && may_be_reasoning {
+                // Many servers refuse it without a word that tells so.
+                left = left.without(Wish::EchoedReasoning);
+                is_tried_without_reasoning = true;
+            }
             if left == wishes {
-                return Err(error);
+                return Err(about_history::<F>(error, request, is_tried_without_reasoning));
             }
             granted = left;
         };
+        if is_tried_without_reasoning {
+            tracing::info!("the server takes no reasoning back, so it gets none from now on");
+            self.wishes.fetch_and(!Wish::EchoedReasoning.bit(), Ordering::Relaxed);
+        }
         read::<F>(&self.endpoint, request, answer)
     }
+}
+
+/// Whether the history holds reasoning that goes back over the wire `F`.
+fn echoes_reasoning<F: Format>(request: Request<'_>) -> bool {
+    let is_own = |item: &Item| matches!(item, Item::Reasoning(Reasoning { raw: Some(raw), .. }) if raw.wire == F::WIRE);
+    request.items.iter().any(is_own)
+}
+
+/// A refusal that does not say what it means may mean the reasoning, where some was sent: then it is one of the history,
+/// of which there is a plain form.
+fn about_history<F: Format>(
+    error: ModelError,
+    request: Request<'_>,
+    is_tried_without_reasoning: bool,
+) -> ModelError {
+    if error.kind != ErrorKind::Unfit || !echoes_reasoning::<F>(request) {
+        return error;
+    }
+    let tried = match is_tried_without_reasoning {
+        true => ", without the model's reasoning too",
+        false => "",
+    };
+    ModelError { kind: ErrorKind::History, message: format!("{}{tried}", error.message), ..error }
 }
 
 /// Reads what a server answered to `request` as a reply of the wire `F`.
@@ -243,7 +288,10 @@ pub(super) fn read<F: Format>(
     let mut decoder = TextCalls::new(decoder, endpoint.options.text_calls, request);
     match answer {
         Answer::Stream(events) => Ok(sse::reply(events, decoder)),
-        Answer::Whole(body) => sse::whole_reply(decoder.whole(&body)),
+        Answer::Whole(body) => {
+            let events = decoder.whole(&body);
+            sse::whole_reply(events, decoder.usage())
+        }
     }
 }
 

@@ -44,7 +44,9 @@ pub enum ErrorKind {
     Malformed,
     /// The server says that the history that was sent is broken (400).
     History,
-    /// The server refuses this request, now and later (400, 404, 422 ...).
+    /// The server does not take what was sent, and does not say that it is the history (400, 422).
+    Unfit,
+    /// The server refuses this request, now and later (404, 418, a web page ...).
     Rejected,
     /// Settings that cannot work: a bad base URL, a key command that fails.
     Settings,
@@ -86,6 +88,7 @@ impl ErrorKind {
             | Self::Quota
             | Self::Tls
             | Self::History
+            | Self::Unfit
             | Self::Rejected
             | Self::Settings => false,
         }
@@ -105,7 +108,7 @@ impl ErrorKind {
             Self::Quota => StopReason::ProviderError(Fault::Quota),
             Self::Offline | Self::Network => StopReason::ProviderError(Fault::Network),
             Self::Tls => StopReason::ProviderError(Fault::Tls),
-            Self::History | Self::Rejected => StopReason::ProviderError(Fault::Rejected),
+            Self::History | Self::Unfit | Self::Rejected => StopReason::ProviderError(Fault::Rejected),
             Self::Settings => StopReason::ProviderError(Fault::Settings),
         }
     }

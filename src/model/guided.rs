@@ -171,7 +171,7 @@ impl Guided {
             match event? {
                 ModelEvent::TextDelta(text) => shown.push_str(&text),
                 ModelEvent::Done { finish, usage } => return Ok((shown, finish, usage)),
-                ModelEvent::Item(_) | ModelEvent::ReasoningDelta(_) => {}
+                ModelEvent::Item(_) | ModelEvent::ReasoningDelta(_) | ModelEvent::Used(_) => {}
             }
             if schema.is_none() && shown.chars().count() > draft::LONGEST {
                 break;

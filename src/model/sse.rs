@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::bytes::Bytes;
 
 use super::{ErrorKind, ModelError, ModelEvent, ModelStream, http::Endpoint};
+use crate::protocol::Usage;
 use reader::Reader;
 
 /// Bytes of one event: a reply's last event holds all of it a second time, and the longest replies of today's models
@@ -203,6 +204,9 @@ pub trait Decoder: Send + 'static {
     /// # Errors
     /// That the reply is not whole.
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
+
+    /// What the server has counted so far.
+    fn usage(&self) -> Option<Usage>;
 }
 
 /// The events of a body as the reply that they tell.
@@ -265,6 +269,7 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
                 }
                 Err(error) => {
                     events.take();
+                    ready.extend(decoder.usage().map(|usage| Ok(ModelEvent::Used(usage))));
                     ready.push_back(Err(error));
                 }
             }
@@ -293,13 +298,23 @@ pub(super) fn data(events: EventStream) -> impl Stream<Item = String> {
 fn shown_bytes(event: &ModelEvent) -> usize {
     match event {
         ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text) => text.len(),
-        ModelEvent::Item(_) | ModelEvent::Done { .. } => 0,
+        ModelEvent::Item(_) | ModelEvent::Used(_) | ModelEvent::Done { .. } => 0,
     }
 }
 
-/// The reply that one whole body tells.
-pub(super) fn whole_reply(events: Result<Vec<ModelEvent>, ModelError>) -> Result<ModelStream, ModelError> {
-    Ok(stream::iter(events?.into_iter().map(Ok)).boxed())
+/// The reply that one whole body tells, with what its server counted.
+///
+/// # Errors
+/// That it is none, where nothing was counted either.
+pub(super) fn whole_reply(
+    events: Result<Vec<ModelEvent>, ModelError>,
+    usage: Option<Usage>,
+) -> Result<ModelStream, ModelError> {
+    match (events, usage) {
+        (Ok(events), _) => Ok(stream::iter(events.into_iter().map(Ok)).boxed()),
+        (Err(error), Some(usage)) => Ok(stream::iter([Ok(ModelEvent::Used(usage)), Err(error)]).boxed()),
+        (Err(error), None) => Err(error),
+    }
 }
 
 /// The data is not of the wire's form.
@@ -427,6 +442,10 @@ mod tests {
             out.push(ModelEvent::TextDelta("ended".to_owned()));
             Ok(())
         }
+
+        fn usage(&self) -> Option<Usage> {
+            None
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -453,6 +472,10 @@ mod tests {
 
         fn end(&mut self, ending: Ending, _out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
             Err(interrupted(&crate::model::story::endpoint(), ending))
+        }
+
+        fn usage(&self) -> Option<Usage> {
+            None
         }
     }
 

@@ -38,6 +38,10 @@ pub(super) fn story(pieces: &[&[u8]], decoder: impl Decoder) -> String {
                 writeln!(lines, "=> {finish:?}, tokens {input} ({cached}) {output} ({reasoning})")
                     .expect("strings take all");
             }
+            Ok(ModelEvent::Used(usage)) => {
+                writeln!(lines, "used {} {}", usage.input_tokens, usage.output_tokens)
+                    .expect("strings take all");
+            }
             Err(error) => writeln!(lines, "=> {error:?}").expect("strings take all"),
         }
     }

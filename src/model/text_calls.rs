@@ -1,18 +1,20 @@
 //! Calls that a model wrote as text, since its server did not see that they are calls: small local models do. A whole,
-//! valid call of an offered tool at the end of a message becomes a call; anything less stays text.
+//! valid call of an offered tool at the end of a message becomes a call; anything less stays text, of which the end of
+//! the reply tells ([`Finish::BrokenCall`]).
 
+mod lost;
 mod parameters;
 mod scanner;
 mod shapes;
 mod values;
 
 use super::{
-    ModelError, ModelEvent, Request, ToolChoice,
+    Finish, ModelError, ModelEvent, Request, ToolChoice,
     call_ids::CallIds,
     client::WholeDecoder,
     sse::{Decoder, Ending, Progress},
 };
-use crate::protocol::{AgentMessage, Item, MessageState, ToolCall};
+use crate::protocol::{AgentMessage, Item, MessageState, ToolCall, Usage};
 use scanner::Scanner;
 use shapes::Offered;
 
@@ -31,6 +33,9 @@ struct Search {
     /// How many items the history had, and how many calls were found since.
     step: usize,
     found: usize,
+    /// The last message ends in what looks like a call.
+    has_lost_call: bool,
+    has_called: bool,
 }
 
 impl<D: WholeDecoder> TextCalls<D> {
@@ -43,6 +48,8 @@ impl<D: WholeDecoder> TextCalls<D> {
             ids: CallIds::of(request.items),
             step: request.items.len(),
             found: 0,
+            has_lost_call: false,
+            has_called: false,
         });
         Self { inner, search }
     }
@@ -68,6 +75,10 @@ impl<D: WholeDecoder> Decoder for TextCalls<D> {
         search.show_held(out);
         ended
     }
+
+    fn usage(&self) -> Option<Usage> {
+        self.inner.usage()
+    }
 }
 
 impl<D: WholeDecoder> WholeDecoder for TextCalls<D> {
@@ -91,9 +102,15 @@ impl Search {
                     }
                 }
                 ModelEvent::Item(Item::Agent(message)) => self.message(message, out),
-                ModelEvent::Done { .. } => {
-                    self.show_held(out);
+                ModelEvent::Item(Item::Call(_)) => {
+                    self.has_called = true;
                     out.push(event);
+                }
+                ModelEvent::Done { finish, usage } => {
+                    self.show_held(out);
+                    let is_lost = finish == Finish::Stop && self.has_lost_call && !self.has_called;
+                    let finish = if is_lost { Finish::BrokenCall } else { finish };
+                    out.push(ModelEvent::Done { finish, usage });
                 }
                 other => out.push(other),
             }
@@ -111,6 +128,7 @@ impl Search {
             if is_held {
                 self.show_held(out);
             }
+            self.has_lost_call = message.state == MessageState::Whole && lost::ends_in_call(&message.text);
             out.push(ModelEvent::Item(Item::Agent(message)));
             return;
         }
@@ -123,6 +141,7 @@ impl Search {
             // What the server sent holds the calls too.
             out.push(ModelEvent::Item(Item::Agent(AgentMessage { text: words, raw: None, ..message })));
         }
+        self.has_called = true;
         for call in calls {
             self.found += 1;
             let id = format!("text_call_{}_{}", self.step, self.found);

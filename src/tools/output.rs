@@ -103,7 +103,11 @@ impl HeadTail {
         }
         let Cut { bytes, lines } = self.cut;
         let gap = if self.head.is_empty() || self.head.ends_with('\n') { "" } else { "\n" };
-        let lines = if lines == 0 { String::new() } else { format!(" in {lines} lines") };
+        let lines = match lines {
+            0 => String::new(),
+            1 => " in one line".to_owned(),
+            lines => format!(" in {lines} lines"),
+        };
         format!("{}{gap}… {bytes} bytes{lines} left out here …\n{}", self.head, self.tail)
     }
 

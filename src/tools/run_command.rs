@@ -118,7 +118,7 @@ impl Tool for RunCommand {
             hidden_variable: self.hidden_variable.as_deref(),
         };
         let finished = process::run(line, timeout, &cancel).await?;
-        report(&finished, timeout, edits_are_staged)
+        Ok(report(&finished, timeout, edits_are_staged))
     }
 }
 
@@ -140,7 +140,9 @@ fn folder(disk: Option<&Path>, path: &str) -> Result<PathBuf, ToolError> {
     }
 }
 
-fn report(finished: &Finished, timeout: Duration, edits_are_staged: bool) -> Result<String, ToolError> {
+/// What a command printed and how it ended. However that was it is no error of the tool: an exit code is none either, and
+/// what the command printed is for the model as it is.
+fn report(finished: &Finished, timeout: Duration, edits_are_staged: bool) -> String {
     let first = match finished.ended {
         Ended::Exited(status) => name_ending(status, finished.duration),
         Ended::TimedOut => format!("timed out after {} s", timeout.as_secs_f64()),
@@ -159,15 +161,15 @@ fn report(finished: &Finished, timeout: Duration, edits_are_staged: bool) -> Res
         Left::Escaped => {
             "\nnote: something that the command started on its own runs on; its output is no longer read"
         }
+        Left::Unknown => {
+            "\nnote: all of the command's process group was ended; what left the group may still run"
+        }
     });
     if edits_are_staged {
         text.push('\n');
         text.push_str(WITHOUT_EDITS);
     }
-    match finished.ended {
-        Ended::Exited(_) => Ok(text),
-        Ended::TimedOut | Ended::Cancelled => Err(ToolError(text)),
-    }
+    text
 }
 
 fn name_ending(status: ExitStatus, duration: Duration) -> String {
@@ -233,8 +235,9 @@ mod tests {
         check(
             json!({"command": "echo tick; sleep 60", "timeout": 1}),
             expect![[r#"
-            error: timed out after 1 s
-            tick"#]],
+                timed out after 1 s
+                tick
+                note: all of the command's process group was ended; what left the group may still run"#]],
         )
         .await;
         check(
@@ -338,7 +341,10 @@ mod tests {
         project.settings =
             ToolSettings { command_timeout: Some(Duration::from_millis(300)), ..ToolSettings::default() };
         let answer = project.call("run_command", json!({"command": "sleep 60"})).await;
-        assert_eq!(answer, "error: timed out after 0.3 s\n(no output)");
+        assert_eq!(
+            answer,
+            "timed out after 0.3 s\n(no output)\nnote: all of the command's process group was ended; what left the group may still run"
+        );
     }
 
     #[tokio::test]

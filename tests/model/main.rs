@@ -100,6 +100,7 @@ async fn step(client: &dyn ModelClient, items: &[Item]) -> Step {
         match event {
             Ok(ModelEvent::TextDelta(text)) => shown.push_str(&text),
             Ok(ModelEvent::ReasoningDelta(text)) => thought.push_str(&text),
+            Ok(ModelEvent::Used(_)) => {}
             Ok(ModelEvent::Item(item)) => produced.push(item),
             Ok(ModelEvent::Done { finish, usage }) => {
                 if let Some(usage) = usage {
@@ -513,8 +514,8 @@ async fn every_refusal_says_what_to_do() {
             400,
             r#"{"error":{"message":"Unknown parameter: 'top_k'.","type":"invalid_request_error"}}"#,
             expect![[r#"
-            => Rejected: ADDRESS refused the request (400): Unknown parameter: 'top_k'
-        "#]],
+                => Unfit: ADDRESS refused the request (400): Unknown parameter: 'top_k'
+            "#]],
         ),
         (
             502,

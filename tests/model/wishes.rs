@@ -1,6 +1,9 @@
 //! What askls adds to requests for the good of both sides, and leaves out where a server refuses it.
 
-use askls::protocol::{Item, Raw, Reasoning, ToolCall, ToolOutput, Wire};
+use askls::{
+    model::ErrorKind,
+    protocol::{Item, Raw, Reasoning, ToolCall, ToolOutput, Wire},
+};
 use serde_json::json;
 
 use crate::{
@@ -66,6 +69,11 @@ async fn reasoning_goes_back_until_a_server_does_not_know_it() {
         "Unknown parameter: 'messages[2].reasoning'.",
         "messages.2.reasoning: Extra inputs are not permitted",
         "property 'reasoning' is unsupported",
+        "Please remove the 'reasoning_content' from messages",
+        "The reasoning_content in the input messages must be removed",
+        "Extra inputs are not permitted: messages.2.reasoning",
+        "messages.2: unexpected key",
+        "Bad Request",
     ] {
         let refuse = status(400, &json!({"error": {"message": refused}}).to_string());
         let model = FakeModel::start(Wire::Chat, [text("3"), refuse, text("4"), text("5")]);
@@ -81,6 +89,24 @@ async fn reasoning_goes_back_until_a_server_does_not_know_it() {
             .collect();
         assert_eq!(asked, [true, true, false, false], "{refused}");
     }
+}
+
+// SPEC E13, H2
+#[tokio::test]
+async fn a_refusal_that_may_mean_the_reasoning_is_one_of_the_history() {
+    let refuse = || status(422, "unknown field reasoning");
+    let model = FakeModel::start(Wire::Chat, [refuse(), refuse()]);
+    let client = client(Wire::Chat, endpoint(&model.base_url()));
+    let error = step(&*client, &thought()).await.end.expect_err("the server refuses");
+    assert_eq!(error.kind, ErrorKind::History);
+    assert!(
+        error.message.ends_with(
+            "refused the request (422): unknown field reasoning, without the model's reasoning too"
+        ),
+        "{}",
+        error.message
+    );
+    assert_eq!(model.requests().len(), 2);
 }
 
 #[tokio::test]

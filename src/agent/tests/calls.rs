@@ -129,7 +129,7 @@ async fn cancelling_in_a_call_ends_soon_with_every_call_answered() {
         user: run
         call: execute {"milliseconds":60000}
         call: execute {"milliseconds":1}
-        error: execute was cancelled before it ended
+        error: execute was cancelled before it ended; what it started on its own may still run
         error: this call did not run: the turn ended before it was its turn
         => cancelled: stopped by the user
     "#]]

@@ -311,6 +311,25 @@ async fn a_reply_that_does_not_come_is_waited_for_until_the_time_is_up() {
 
 // SPEC L13
 #[tokio::test(start_paused = true)]
+async fn what_a_turn_waits_for_before_it_begins_is_of_its_time() {
+    let limits = Limits { turn_timeout: Some(Duration::from_secs(90)), ..Limits::default() };
+    let never = limits.in_time(std::future::pending::<()>()).await.expect_err("the time is up");
+    expect![[r#"
+        => limit time: stopped after 90 s, the limit of turn_timeout; raise it to go further
+    "#]]
+    .assert_eq(&ending(&never));
+
+    let (_, waited) = limits.in_time(tokio::time::sleep(Duration::from_secs(60))).await.expect("in time");
+    let mut bench = Bench::new(Scripted::silent(vec![Ok(text("Half an "))]), Answer::AllowOnce);
+    bench.agent.limits = limits;
+    let start = tokio::time::Instant::now();
+    let context = bench.context();
+    bench.agent.run_turn_after(waited, &mut bench.thread, UserInput::default(), &context).await;
+    assert_eq!((waited, start.elapsed()), (Duration::from_secs(60), Duration::from_secs(30)));
+}
+
+// SPEC L13
+#[tokio::test(start_paused = true)]
 async fn the_user_who_stops_a_turn_stops_it_whatever_time_is_left() {
     let mut bench = Bench::new(Scripted::silent(vec![Ok(text("Half an "))]), Answer::AllowOnce);
     bench.agent.limits.turn_timeout = Some(Duration::from_secs(90));
@@ -350,6 +369,43 @@ async fn a_reply_that_calls_an_unknown_tool_runs_nothing_where_that_ends_the_tur
     assert_eq!(bench.ask("go on").await.answer, "so");
 }
 
+// SPEC E2
+#[tokio::test]
+async fn a_call_that_names_no_tool_is_one_of_an_unknown_tool() {
+    let nameless = || reply([call("1", " ", "{}")]);
+    let mut bench = bounded(vec![nameless()], |limits| limits.unknown_tools = UnknownTools::Stop);
+    let result = bench.ask("2*2?").await;
+    expect![[r#"
+        user: 2*2?
+        call:   {}
+        error: this call did not run: this reply made a call that names no tool
+        => limit unknown_tool: stopped: the model made a call that names no tool; no call of its reply ran, since unknown_tools is stop
+    "#]].assert_eq(&(bench.history() + &ending(&result)));
+
+    let mut bench = bounded(vec![nameless(), reply([text("so")])], |_| {});
+    let result = bench.ask("2*2?").await;
+    expect![[r#"
+        user: 2*2?
+        call:   {}
+        error: this call names no tool; use one of: add, execute, look, recite, say_nothing
+        agent: so
+        => answer
+    "#]]
+    .assert_eq(&(bench.history() + &ending(&result)));
+}
+
+// SPEC L5
+#[tokio::test]
+async fn a_call_that_stayed_text_makes_no_plain_answer() {
+    let script = vec![Ok([text("<tool_call>{"), done(Finish::BrokenCall)].concat())];
+    let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+    let result = bench.ask("2*2?").await;
+    expect![[r#"
+        => answer: the reply ends in what looks like a call of a tool; it is not whole or not valid, so nothing ran: ask again, or set another model, which may be better at calling tools
+    "#]].assert_eq(&ending(&result));
+    assert!(!result.is_whole());
+}
+
 // SPEC L15
 #[tokio::test]
 async fn the_second_same_call_in_a_row_ends_the_turn_where_no_call_may_be_repeated() {
@@ -381,4 +437,70 @@ async fn a_call_may_come_again_after_another_one() {
     let script = vec![reply([adding(1)]), reply([adding(2)]), reply([adding(1)]), reply([text("so")])];
     let mut bench = bounded(script, |limits| limits.repeated_calls = RepeatedCalls::Stop);
     assert_eq!(bench.ask("add").await.answer, "so");
+}
+
+/// A reply that breaks off after its server has counted so many tokens.
+fn broken_off_after(input_tokens: u64) -> Step {
+    let used = ModelEvent::Used(Usage { input_tokens, ..Usage::default() });
+    let error = ModelError::new(ErrorKind::Interrupted, "the connection closed".to_owned());
+    Ok([text("Half"), vec![Ok(used), Err(error)]].concat())
+}
+
+// SPEC L12, L13
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_broke_off_is_not_asked_for_again_once_the_tokens_are_used() {
+    let script = vec![broken_off_after(20), broken_off_after(30), reply([text("so")])];
+    let mut bench = bounded(script, |limits| limits.max_turn_tokens = Some(50));
+    let result = bench.ask("count").await;
+    expect![[r#"
+        user: count
+        agent (partial): Half
+        => limit turn_tokens: stopped after 82 tokens, since max_turn_tokens is 50 tokens; raise it to go further
+    "#]]
+    .assert_eq(&(bench.history() + &ending(&result)));
+    assert_eq!((bench.model.requests(), result.answer.as_str(), result.usage.input_tokens), (2, "Half", 50));
+    assert_eq!(bench.ask("go on").await.answer, "so");
+}
+
+// SPEC L13
+#[tokio::test(start_paused = true)]
+async fn what_no_server_counted_of_a_reply_that_broke_off_is_estimated() {
+    let script = vec![broken_off([text("Half")]), reply([text("so")])];
+    let mut bench = bounded(script, |limits| limits.max_turn_tokens = Some(10));
+    assert_eq!(bench.ask("count").await.stop_reason, StopReason::Limit(Limit::TurnTokens));
+    assert_eq!(bench.model.requests(), 1);
+}
+
+// SPEC L13
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_refused_uses_nothing() {
+    let busy = || Err(ModelError::new(ErrorKind::Overloaded, "full"));
+    let mut bench =
+        bounded(vec![busy(), busy(), reply([text("so")])], |limits| limits.max_turn_tokens = Some(10));
+    assert_eq!(ending(&bench.ask("count").await), "=> answer\n");
+}
+
+// SPEC L13
+#[tokio::test(start_paused = true)]
+async fn a_model_that_said_nothing_is_not_asked_again_once_the_money_is_spent() {
+    let mut model = Scripted::build(vec![reply([])], false);
+    model.info.price = Some(Price { input: 10_000_000, cached: 0, cache_write: 0, output: 100_000_000 });
+    let mut bench = Bench::new(Arc::new(model), Answer::AllowOnce);
+    bench.agent.limits.max_cost = Some(Cost(300));
+    assert_eq!(bench.ask("count").await.stop_reason, StopReason::Limit(Limit::Cost));
+    assert_eq!(bench.model.requests(), 1);
+}
+
+// SPEC L13
+#[tokio::test]
+async fn the_half_of_a_count_that_a_server_leaves_out_is_estimated() {
+    for usage in [
+        Usage { output_tokens: 1, ..Usage::default() },
+        Usage { cached_tokens: 20, output_tokens: 1, ..Usage::default() },
+    ] {
+        let half =
+            Ok([adding(1), vec![Ok(ModelEvent::Done { finish: Finish::Stop, usage: Some(usage) })]].concat());
+        let mut bench = bounded(vec![half], |limits| limits.max_turn_tokens = Some(10));
+        assert_eq!(bench.ask("count").await.stop_reason, StopReason::Limit(Limit::TurnTokens));
+    }
 }

@@ -297,3 +297,19 @@ async fn a_thread_that_cannot_be_made_shorter_is_too_long() {
     )
     .await;
 }
+
+// SPEC E13
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_the_plain_form_does_not_mend_says_what_may() {
+    let unfit = || Err(ModelError::new(ErrorKind::Unfit, "Bad Request"));
+    let mut bench = Bench::new(
+        Scripted::new(vec![refused(ErrorKind::History), unfit(), reply([text("4")])]),
+        Answer::AllowOnce,
+    );
+    let result = bench.ask("2+2?").await;
+    expect![[r#"
+        => provider_error: Bad Request; it refused the history without the model's reasoning too, as echo_reasoning = false would send it; a new thread goes on without it
+    "#]]
+    .assert_eq(&ending(&result));
+    assert_eq!(bench.ask("2+2?").await.answer, "4");
+}

@@ -82,7 +82,7 @@ impl StepEdits {
         };
         let left = ends.values().filter_map(|end| match end {
             End::Void(word, reason) => Some((*word, reason.as_str())),
-            End::InHand => Some((EditsWord::Proposed, "the turn was cancelled while the editor applied it")),
+            End::InHand => Some((EditsWord::Proposed, "the turn ended while the editor applied it")),
             End::Applied(_) => None,
         });
         let (words, mut reasons): (Vec<_>, Vec<_>) = left.unzip();

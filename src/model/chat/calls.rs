@@ -139,12 +139,14 @@ impl Calls {
     }
 
     /// The whole calls. `cut` says that the reply was cut: a call whose arguments are not whole is left out then.
-    /// Pieces that never got a name are no call.
+    /// One that never got a name is one of no tool, and its model is to be told so; pieces that say nothing at all are no
+    /// call.
     pub(super) fn finish(self, ids: &mut CallIds, cut: bool) -> Vec<ToolCall> {
         let mut calls = Vec::new();
         for call in self.pieces {
             let arguments = call.arguments;
-            if call.name.is_empty() || cut && arguments::read(&arguments).is_err() {
+            let says_nothing = [&call.name, &call.id, &arguments].iter().all(|part| part.trim().is_empty());
+            if says_nothing || cut && arguments::read(&arguments).is_err() {
                 continue;
             }
             let Some(id) = ids.take(&call.id, &call.name, &arguments) else { continue };
@@ -314,6 +316,23 @@ mod tests {
                 call_0_2 read {"p":2}
                 call_0_3 list {"p":3}
                 call_0_4 list {}
+            "#]],
+        );
+    }
+
+    // SPEC E2
+    #[test]
+    fn a_call_without_a_name_is_a_call_of_no_tool() {
+        check(
+            &[
+                json!({"index": 0, "id": "a", "function": {"name": "", "arguments": "{\"p\":1}"}}),
+                json!({"index": 1, "id": "b", "function": {"name": "  ", "arguments": "{}"}}),
+                json!({"index": 2, "id": "c"}),
+            ],
+            expect![[r#"
+                a  {"p":1}
+                b    {}
+                c  
             "#]],
         );
     }

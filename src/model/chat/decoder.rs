@@ -11,6 +11,7 @@ use crate::{
         Finish, ModelError, ModelEvent,
         call_ids::CallIds,
         client::WholeDecoder,
+        counts,
         http::{Endpoint, ServerError},
         sse::{self, Decoder, Ending, Progress},
         surrogates,
@@ -127,9 +128,6 @@ impl ChatDecoder {
         }
         if self.calls.are_too_many() {
             return Err(sse::malformed(&self.endpoint, "more calls than any reply has"));
-        }
-        if self.thoughts.are_too_many() {
-            return Err(sse::malformed(&self.endpoint, "more parts of reasoning than any reply has"));
         }
         Ok(())
     }
@@ -283,23 +281,25 @@ impl ChatDecoder {
 
 /// Tokens under the names of this wire, or under those that gateways keep from another.
 fn usage_of(usage: &Value) -> Usage {
-    let number = |paths: &[&str]| paths.iter().find_map(|path| usage.pointer(path)?.as_u64()).unwrap_or(0);
-    Usage {
+    let number = |paths: &[&str]| counts::at(usage, paths).unwrap_or(0);
+    // DeepSeek and Moonshot count what they read from their caches under names of their own.
+    let cached_tokens = number(&[
+        "/prompt_tokens_details/cached_tokens",
+        "/input_tokens_details/cached_tokens",
+        "/prompt_cache_hit_tokens",
+        "/cached_tokens",
+    ]);
+    let counted = Usage {
         input_tokens: number(&["/prompt_tokens", "/input_tokens"]),
-        // DeepSeek and Moonshot count what they read from their caches under names of their own.
-        cached_tokens: number(&[
-            "/prompt_tokens_details/cached_tokens",
-            "/input_tokens_details/cached_tokens",
-            "/prompt_cache_hit_tokens",
-            "/cached_tokens",
-        ]),
+        cached_tokens,
         cache_write_tokens: number(&["/prompt_tokens_details/cache_write_tokens"]),
         output_tokens: number(&["/completion_tokens", "/output_tokens"]),
         reasoning_tokens: number(&[
             "/completion_tokens_details/reasoning_tokens",
             "/output_tokens_details/reasoning_tokens",
         ]),
-    }
+    };
+    counts::completed(counted, counts::at(usage, &["/total_tokens"]))
 }
 
 /// The JSON of an event, halves of characters in it included.
@@ -345,6 +345,10 @@ impl Decoder for ChatDecoder {
             return Err(sse::malformed(&self.endpoint, "a stream without choices"));
         }
         self.finish(out)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
     }
 }
 

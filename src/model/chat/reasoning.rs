@@ -24,6 +24,7 @@ pub(super) struct Thoughts {
     name: Option<&'static str>,
     /// In the order in which they began.
     parts: Vec<Value>,
+    /// There were more than any reply has: none goes back, since the signature of some is one of all.
     are_too_many: bool,
 }
 
@@ -31,8 +32,9 @@ impl Thoughts {
     /// Takes what a delta tells, and gives the text of it that is new.
     pub(super) fn take(&mut self, delta: &Value) -> String {
         let parts = delta.get(DETAILS).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let before = self.parts.len();
         for part in parts {
-            self.add(part);
+            self.add(part, before);
         }
         // Servers that send reasoning under both names send the same.
         let text = TEXTS
@@ -54,11 +56,6 @@ impl Thoughts {
         self.parts.is_empty()
     }
 
-    /// Whether there were more parts than any reply has.
-    pub(super) fn are_too_many(&self) -> bool {
-        self.are_too_many
-    }
-
     /// What a server takes back; `None` for a text that came as a part of the answer.
     pub(super) fn into_raw(self, text: &str) -> Option<Raw> {
         let mut members = Map::new();
@@ -73,24 +70,60 @@ impl Thoughts {
     }
 
     /// Takes a part, or a piece of one. A signature is one of the whole text, so that pieces must not go back as parts.
-    fn add(&mut self, piece: &Value) {
-        let part =
-            piece.as_object().and_then(|piece| self.parts.iter().rposition(|part| goes_on(part, piece)));
-        match part {
+    /// `before` is how many parts earlier deltas had begun.
+    fn add(&mut self, piece: &Value, before: usize) {
+        if self.are_too_many {
+            return;
+        }
+        let goes_on = |members: &Map<String, Value>| {
+            let numbered = self.parts.iter().rposition(|part| goes_on(part, members));
+            let last = || {
+                let last = self.parts.len().checked_sub(1)?;
+                // What stands side by side in one delta is whole.
+                (last < before && goes_on_unnumbered(self.parts.get(last)?, members)).then_some(last)
+            };
+            numbered.or_else(last)
+        };
+        match piece.as_object().and_then(goes_on) {
             Some(part) => self.parts.get_mut(part).into_iter().for_each(|part| merge(part, piece)),
-            None if self.parts.len() >= MAX_PARTS => self.are_too_many = true,
+            None if self.parts.len() >= MAX_PARTS => {
+                tracing::info!("more parts of reasoning than any reply has; none of them goes back");
+                self.are_too_many = true;
+                self.parts.clear();
+            }
             None => self.parts.push(piece.clone()),
         }
     }
 }
 
-/// Whether a piece goes on with a part: it has the part's number, and is of no other kind and no other call. Parts
-/// without a number are whole.
+/// Whether a piece goes on with a part: it has the part's number, and is of no other kind and no other call.
 fn goes_on(part: &Value, piece: &Map<String, Value>) -> bool {
-    let known = |name: &str| part.get(name).filter(|value| !value.is_null());
-    let new = |name: &str| piece.get(name).filter(|value| !value.is_null());
-    let agrees = |name: &str| known(name).zip(new(name)).is_none_or(|(known, new)| known == new);
-    new("index").is_some() && known("index") == new("index") && agrees("type") && agrees("id")
+    let new = piece.get("index").filter(|index| !index.is_null());
+    new.is_some() && part.get("index") == new && ["type", "id"].iter().all(|name| agrees(part, piece, name))
+}
+
+/// Whether a piece without a number goes on with the part before it: both are text, alike in all else, and the part was
+/// not signed yet. What is sealed is whole.
+fn goes_on_unnumbered(part: &Value, piece: &Map<String, Value>) -> bool {
+    let is_text = |name: &str| matches!(name, "text" | "summary" | "signature");
+    let Some(known) = part.as_object() else { return false };
+    let is_known = |name: &str| known.get(name).is_some_and(|value| !value.is_null());
+    let has_text =
+        |members: &Map<String, Value>| members.contains_key("text") || members.contains_key("summary");
+    !is_known("index")
+        && !is_known("data")
+        && !is_known("signature")
+        && has_text(known)
+        && (has_text(piece) || piece.contains_key("signature"))
+        && !piece.contains_key("data")
+        && piece.keys().all(|name| is_text(name) || agrees(part, piece, name))
+}
+
+/// Whether a part and a piece say the same of this member, or one of them nothing.
+fn agrees(part: &Value, piece: &Map<String, Value>, name: &str) -> bool {
+    let known = part.get(name).filter(|value| !value.is_null());
+    let new = piece.get(name).filter(|value| !value.is_null());
+    known.zip(new).is_none_or(|(known, new)| known == new)
 }
 
 fn merge(part: &mut Value, piece: &Value) {
@@ -197,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_without_a_number_are_whole_and_are_shown_where_no_other_text_is() {
+    fn parts_side_by_side_without_a_number_are_whole_and_are_shown_where_no_other_text_is() {
         let part = json!({"type": "reasoning.text", "text": "hm", "kept": {"deep": [1, null]}});
         check(
             &[json!({"reasoning_details": [part, part]})],
@@ -220,12 +253,38 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_bounded() {
-        let mut thoughts = Thoughts::default();
+    fn pieces_without_a_number_are_joined_until_their_part_is_signed() {
+        check(
+            &[
+                json!({"reasoning_details": [{"type": "reasoning.text", "text": "Let", "format": "f"}]}),
+                json!({"reasoning_details": [{"type": "reasoning.text", "text": " me", "format": "f"}]}),
+                json!({"reasoning_details": [{"type": "reasoning.text", "signature": "s"}]}),
+                json!({"reasoning_details": [{"type": "reasoning.text", "text": "And"}]}),
+                json!({"reasoning_details": [{"type": "reasoning.encrypted", "data": "a"}]}),
+                json!({"reasoning_details": [{"type": "reasoning.encrypted", "data": "b"}]}),
+            ],
+            expect![[r#"
+                shown "Let meAnd"
+                reasoning_details {"format":"f","signature":"s","text":"Let me","type":"reasoning.text"}
+                reasoning_details {"text":"And","type":"reasoning.text"}
+                reasoning_details {"data":"a","type":"reasoning.encrypted"}
+                reasoning_details {"data":"b","type":"reasoning.encrypted"}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn of_more_parts_than_any_reply_has_none_goes_back_and_the_text_stays() {
         let parts: Vec<_> = (0..=MAX_PARTS).map(|index| json!({"index": index})).collect();
-        thoughts.take(&json!({"reasoning_details": parts.get(1..)}));
-        assert!(!thoughts.are_too_many());
-        thoughts.take(&json!({"reasoning_details": parts.get(..1)}));
-        assert!(thoughts.are_too_many());
+        check(
+            &[
+                json!({"reasoning": "hm", "reasoning_details": parts}),
+                json!({"reasoning_details": [{"index": 0}]}),
+            ],
+            expect![[r#"
+                shown "hm"
+                reasoning "hm"
+            "#]],
+        );
     }
 }

@@ -142,7 +142,7 @@ impl Answering {
                 Ok(ModelEvent::ReasoningDelta(_)) => return Some(event),
                 Ok(ModelEvent::Done { ref finish, usage }) => {
                     let no_answer = match finish {
-                        Finish::Stop => self.task.steps.read(&held.text),
+                        Finish::Stop | Finish::BrokenCall => self.task.steps.read(&held.text),
                         _ => None,
                     };
                     match no_answer {
@@ -203,6 +203,7 @@ impl Answering {
 
     fn fail(&mut self, error: ModelError) {
         self.held = None;
+        self.ready.extend(self.task.before.map(|usage| Ok(ModelEvent::Used(usage))));
         self.ready.push_back(Err(error));
         self.events = stream::empty().boxed();
     }
@@ -232,6 +233,11 @@ impl Answering {
                 let mut sum = self.task.before;
                 add(&mut sum, usage);
                 self.ready.push_back(Ok(ModelEvent::Done { finish, usage: sum }));
+            }
+            Ok(ModelEvent::Used(usage)) => {
+                let mut sum = self.task.before.unwrap_or_default();
+                sum += usage;
+                self.ready.push_back(Ok(ModelEvent::Used(sum)));
             }
             other => self.ready.push_back(other),
         }

@@ -326,6 +326,11 @@ fn with_usage(events: ModelStream, before: Option<Usage>) -> ModelStream {
                 add(&mut sum, usage);
                 Ok(ModelEvent::Done { finish, usage: sum })
             }
+            Ok(ModelEvent::Used(usage)) => {
+                let mut sum = before.unwrap_or_default();
+                sum += usage;
+                Ok(ModelEvent::Used(sum))
+            }
             other => other,
         })
         .boxed()

@@ -187,6 +187,7 @@ fn tell(
     let server = endpoint.server();
     let model = &endpoint.model;
     let forbidden = status == Some(403);
+    let is_unfit = matches!(status, Some(400 | 422));
     let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
     let words = clean(endpoint, instead.unwrap_or(words));
     let said = if words.is_empty() { String::new() } else { format!(": {words}") };
@@ -239,7 +240,8 @@ fn tell(
             not_found(endpoint, address, &words, &format!("{status}{said}")),
         ),
         Meaning::Rejected => {
-            ModelError::new(ErrorKind::Rejected, format!("{address} refused the request{status}{said}"))
+            let kind = if is_unfit { ErrorKind::Unfit } else { ErrorKind::Rejected };
+            ModelError::new(kind, format!("{address} refused the request{status}{said}"))
         }
     }
 }

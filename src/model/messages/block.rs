@@ -125,6 +125,11 @@ impl Block {
         self.members.text(member) + added
     }
 
+    /// Whether a member is there and is a text, be it an empty one.
+    pub(super) fn has_text(&self, member: &str) -> bool {
+        self.members.get(member).is_some_and(|value| value.get().starts_with('"'))
+    }
+
     /// Whether this is a text and nothing more.
     pub(super) fn is_plain_text(&self) -> bool {
         self.citations.is_empty() && self.members.clone().without(&["type", "text"]).is_empty()

@@ -18,7 +18,7 @@ use crate::{
         surrogates,
         unreadable::Unreadable,
     },
-    protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
+    protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Usage, Wire},
 };
 
 /// Blocks of one reply; the largest seen has some dozens.
@@ -208,7 +208,7 @@ impl MessagesDecoder {
             _ => mark_last(&mut items, MessageState::Partial),
         }
         out.extend(items.into_iter().map(ModelEvent::Item));
-        out.push(ModelEvent::Done { finish, usage: self.counts.as_ref().map(Counts::usage) });
+        out.push(ModelEvent::Done { finish, usage: self.usage() });
         Ok(())
     }
 
@@ -223,8 +223,10 @@ impl MessagesDecoder {
                     return Ok(None);
                 }
                 let (given, name) = (block.text("id"), block.text("name"));
+                let has_name = block.has_text("name");
                 let members = block.into_members();
-                if name.is_empty() {
+                // One that is blank is the name of no tool.
+                if !has_name {
                     return Err(sse::malformed(&self.endpoint, &members.to_string()));
                 }
                 let Some(id) = self.call_ids.take(&given, &name, &arguments) else { return Ok(None) };
@@ -380,6 +382,10 @@ impl Decoder for MessagesDecoder {
             (Events::Strange, _) => return Err(sse::malformed(&self.endpoint, "a stream without a message")),
         }
         Err(sse::interrupted(&self.endpoint, ending))
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.counts.as_ref().map(Counts::usage)
     }
 }
 

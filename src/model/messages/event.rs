@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, value::RawValue};
 
-use crate::protocol::Usage;
+use crate::{model::counts, protocol::Usage};
 
 /// Any event.
 #[derive(Deserialize)]
@@ -71,16 +71,20 @@ impl Stop {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Counts {
+    #[serde(deserialize_with = "count")]
     input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
     cache_creation_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
     output_tokens: Option<u64>,
-    output_tokens_details: Option<OutputDetails>,
+    output_tokens_details: Value,
 }
 
-#[derive(Deserialize)]
-struct OutputDetails {
-    thinking_tokens: Option<u64>,
+/// A count, where it is one.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Value::deserialize(deserializer).map(|count| counts::tokens(&count))
 }
 
 /// A block's number, which some gateways write as a text.
@@ -104,7 +108,7 @@ impl Counts {
         newer(&mut self.cache_creation_input_tokens, later.cache_creation_input_tokens);
         newer(&mut self.cache_read_input_tokens, later.cache_read_input_tokens);
         newer(&mut self.output_tokens, later.output_tokens);
-        if later.output_tokens_details.is_some() {
+        if later.output_tokens_details.is_object() {
             self.output_tokens_details = later.output_tokens_details;
         }
     }
@@ -113,13 +117,13 @@ impl Counts {
     pub(super) fn usage(&self) -> Usage {
         let cached = self.cache_read_input_tokens.unwrap_or(0);
         let written = self.cache_creation_input_tokens.unwrap_or(0);
-        let details = self.output_tokens_details.as_ref();
+        let thought = counts::at(&self.output_tokens_details, &["/thinking_tokens"]);
         Usage {
             input_tokens: self.input_tokens.unwrap_or(0).saturating_add(cached).saturating_add(written),
             cached_tokens: cached,
             cache_write_tokens: written,
             output_tokens: self.output_tokens.unwrap_or(0),
-            reasoning_tokens: details.and_then(|details| details.thinking_tokens).unwrap_or(0),
+            reasoning_tokens: thought.unwrap_or(0),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::{
         surrogates,
         unreadable::Unreadable,
     },
-    protocol::Item,
+    protocol::{Item, Usage},
 };
 
 pub(super) struct ResponsesDecoder {
@@ -36,6 +36,7 @@ pub(super) struct ResponsesDecoder {
     unreadable: Unreadable,
     /// Something of a reply has come.
     is_reply: bool,
+    usage: Option<Usage>,
 }
 
 impl ResponsesDecoder {
@@ -49,6 +50,7 @@ impl ResponsesDecoder {
             speaking: None,
             unreadable: Unreadable::default(),
             is_reply: false,
+            usage: None,
         }
     }
 
@@ -250,6 +252,10 @@ impl Decoder for ResponsesDecoder {
             self.unreadable.refuse_all(&self.endpoint)?;
         }
         Err(sse::interrupted(&self.endpoint, ending))
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
     }
 }
 

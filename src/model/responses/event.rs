@@ -8,7 +8,10 @@ use serde::{
 };
 use serde_json::{Value, value::RawValue};
 
-use crate::protocol::{MessageState, Usage};
+use crate::{
+    model::counts,
+    protocol::{MessageState, Usage},
+};
 
 /// Any event.
 #[derive(Deserialize)]
@@ -140,12 +143,14 @@ fn fit<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Resul
 /// Tokens as far as they are counts.
 fn usage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usage>, D::Error> {
     let usage = Value::deserialize(deserializer)?;
-    let number = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
-    Ok(usage.is_object().then(|| Usage {
+    let number = |path: &str| counts::at(&usage, &[path]).unwrap_or(0);
+    let counted = || Usage {
         input_tokens: number("/input_tokens"),
         cached_tokens: number("/input_tokens_details/cached_tokens"),
         cache_write_tokens: number("/input_tokens_details/cache_write_tokens"),
         output_tokens: number("/output_tokens"),
         reasoning_tokens: number("/output_tokens_details/reasoning_tokens"),
-    }))
+    };
+    let total = counts::at(&usage, &["/total_tokens"]);
+    Ok(usage.is_object().then(|| counts::completed(counted(), total)))
 }

@@ -24,6 +24,9 @@ const TAG_END: &str = "</tool_call>";
 const NAMED: &str = "<function=";
 const NAMED_END: &str = "</function>";
 const NAMED_AND_TAG_END: &str = "</function></tool_call>";
+
+/// Characters of a tool's name that may be any tool's: the servers' own bound.
+const MAX_NAME: usize = 64;
 const LIST: &str = "[TOOL_CALLS]";
 
 /// What a call may begin with, besides the JSON itself.
@@ -39,6 +42,8 @@ pub(super) struct Scanner {
     body_from: usize,
     /// The whole calls in `held`.
     calls: Vec<TextCall>,
+    /// The last of them may be closed by a tag that was not opened, as Qwen3-Coder often leaves it.
+    may_close_tag: bool,
     /// What stood before `held`, as far as it matters.
     before: Before,
 }
@@ -117,10 +122,11 @@ impl Scanner {
         self.held
     }
 
-    /// The calls with which the message ends. A model that stops behind the JSON leaves its closer out.
+    /// The calls with which the message ends. A model that stops behind the JSON leaves its closer out. Calls of tools
+    /// that were not offered are calls only beside one of a tool that was: alone they may be an example.
     pub(super) fn into_calls(self) -> Vec<TextCall> {
         match self.state {
-            State::Closing(..) | State::Closed => self.calls,
+            State::Closing(..) | State::Closed if self.calls.iter().any(|call| call.is_offered) => self.calls,
             _ => Vec::new(),
         }
     }
@@ -160,6 +166,7 @@ impl Scanner {
         words.push_str(&self.held);
         self.held.clear();
         self.calls.clear();
+        self.may_close_tag = false;
         self.state = State::Words;
     }
 
@@ -169,7 +176,10 @@ impl Scanner {
         let passes = call.len() >= MAX_UNNAMED && call.len() - character.len_utf8() < MAX_UNNAMED;
         let has_name = match &self.state {
             State::Name => true,
-            State::Open(call) | State::Json(call, _) | State::Parameters(call, _) => call.name.is_some(),
+            // What stands in a tag is the call of some tool.
+            State::Open(call) | State::Json(call, _) | State::Parameters(call, _) => {
+                call.name.is_some() || call.closer == Some(TAG_END)
+            }
             _ => false,
         };
         let is_unnamed = passes && !has_name && !offered.is_named_in(call);
@@ -218,9 +228,13 @@ impl Scanner {
             State::Closing(call, mut closer) => {
                 closer.push(character);
                 match call.closer {
-                    Some(whole) if whole == closer => Verdict::Fits(State::Closed),
+                    Some(whole) if whole == closer => {
+                        self.may_close_tag = whole == NAMED_END;
+                        Verdict::Fits(State::Closed)
+                    }
                     Some(whole) if whole.starts_with(&closer) => Verdict::Fits(State::Closing(call, closer)),
-                    _ => Verdict::Misfit,
+                    Some(whole) => self.next_in_tag(whole, &closer),
+                    None => Verdict::Misfit,
                 }
             }
             State::Closed if is_blank => Verdict::Fits(State::Closed),
@@ -242,6 +256,11 @@ impl Scanner {
                 State::Name
             }
             LIST => State::Open(Call::default()),
+            TAG_END if self.may_close_tag => {
+                self.may_close_tag = false;
+                State::Closed
+            }
+            _ if self.may_close_tag && TAG_END.starts_with(begun) => State::Opening,
             _ if OPENERS.iter().any(|opener| opener.starts_with(begun)) => State::Opening,
             // The JSON alone is a call where it is all of the message.
             _ if begun.starts_with(['{', '[']) && self.call_from == 0 && !self.before.has_words => {
@@ -252,6 +271,22 @@ impl Scanner {
         Verdict::Fits(state)
     }
 
+    /// Several calls in one tag, each of which names its tool. `closer` is what came where `whole` closes the tag.
+    fn next_in_tag(&mut self, whole: &str, closer: &str) -> Verdict {
+        let before = match whole {
+            TAG_END => "",
+            NAMED_AND_TAG_END => NAMED_END,
+            _ => return Verdict::Misfit,
+        };
+        match closer.strip_prefix(before) {
+            Some(begun) if self.is_tagged() && NAMED.starts_with(begun) => {
+                self.body_from = self.held.len().saturating_sub(begun.len());
+                Verdict::Fits(State::Function)
+            }
+            _ => Verdict::Misfit,
+        }
+    }
+
     /// Inside a tag a call may name its tool too.
     fn is_tagged(&self) -> bool {
         self.body_from > self.call_from
@@ -260,14 +295,14 @@ impl Scanner {
     fn name(&self, character: char, offered: &Offered) -> Verdict {
         let named = self.held.get(self.body_from + NAMED.len()..).unwrap_or_default();
         if character != '>' {
-            return if offered.has_beginning(named.trim_start()) {
+            return if offered.has_beginning(named.trim_start()) || may_be_name(named) {
                 Verdict::Fits(State::Name)
             } else {
                 Verdict::Misfit
             };
         }
         let name = named.trim_end_matches('>').trim();
-        if !offered.has(name) {
+        if !may_be_name(name) {
             return Verdict::Misfit;
         }
         let closer = if self.is_tagged() { NAMED_AND_TAG_END } else { NAMED_END };
@@ -291,7 +326,10 @@ impl Scanner {
         self.calls.push(found);
         Verdict::Fits(match self.is_tagged() {
             true => State::Closing(Call::closed_by(TAG_END), String::new()),
-            false => State::Closed,
+            false => {
+                self.may_close_tag = true;
+                State::Closed
+            }
         })
     }
 
@@ -329,6 +367,12 @@ impl Scanner {
     }
 }
 
+/// Whether some tool may have this name, offered or not.
+fn may_be_name(name: &str) -> bool {
+    let is_of_names = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_of_names)
+}
+
 impl Call {
     fn closed_by(closer: &'static str) -> Self {
         Self { closer: Some(closer), name: None }
@@ -347,9 +391,11 @@ impl Before {
         }
     }
 
-    /// Whether a call may begin with this character: a fence only where a line begins, and nothing inside a fence.
+    /// Whether a call may begin with this character: a fence only where a line begins, and nothing inside a fence or a
+    /// quote.
     fn may_begin_call(&self, character: char) -> bool {
         !self.is_fenced
+            && !self.line.starts_with('>')
             && match character {
                 '`' => self.line.is_empty(),
                 '<' | '[' => true,

@@ -33,6 +33,8 @@ struct Tool {
 pub(super) struct TextCall {
     pub(super) name: String,
     pub(super) arguments: String,
+    /// The model was offered such a tool.
+    pub(super) is_offered: bool,
 }
 
 impl Offered {
@@ -48,10 +50,6 @@ impl Offered {
             parameters: tool.parameters.clone(),
         });
         Self { tools: tools.collect() }
-    }
-
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool.name == name)
     }
 
     /// Whether the name of any of them begins like this.
@@ -92,7 +90,9 @@ impl Offered {
 
     /// The call whose arguments came as texts; none when one of them cannot be what the tool wants.
     pub(super) fn typed_call(&self, name: &str, arguments: Vec<(String, String)>) -> Option<TextCall> {
-        let tool = self.tools.iter().find(|tool| tool.name == name)?;
+        let Some(tool) = self.tools.iter().find(|tool| tool.name == name) else {
+            return self.valid(name, arguments.into_iter().map(|(name, text)| (name, text.into())).collect());
+        };
         let typed = arguments.into_iter().map(|(name, text)| {
             let value = values::typed(&tool.parameters, &name, text)?;
             Some((name, value))
@@ -120,7 +120,8 @@ impl Offered {
         }
         match arguments {
             Value::Object(arguments) => self.valid(&name, arguments),
-            Value::Null => self.valid(&name, Map::new()),
+            // Of what was not offered only arguments tell that it is a call, and not an object that has a name.
+            Value::Null if self.tools.iter().any(|tool| tool.name == name) => self.valid(&name, Map::new()),
             Value::String(text) => {
                 let read = arguments::read(&text).ok()?;
                 self.valid(&name, serde_json::from_str(&read.json).ok()?)
@@ -129,11 +130,14 @@ impl Offered {
         }
     }
 
-    /// The call, if the tool was offered and nothing that it needs is missing.
+    /// The call, if nothing is missing that its tool needs. What a tool needs that was not offered nobody knows.
     fn valid(&self, name: &str, arguments: Map<String, Value>) -> Option<TextCall> {
-        let tool = self.tools.iter().find(|tool| tool.name == name)?;
-        let is_whole = tool.required.iter().all(|required| arguments.contains_key(required));
+        let tool = self.tools.iter().find(|tool| tool.name == name);
+        let is_whole = |tool: &Tool| tool.required.iter().all(|required| arguments.contains_key(required));
+        if name.trim().is_empty() || !tool.is_none_or(is_whole) {
+            return None;
+        }
         let arguments = Value::Object(arguments).to_string();
-        is_whole.then(|| TextCall { name: name.to_owned(), arguments })
+        Some(TextCall { name: name.to_owned(), arguments, is_offered: tool.is_some() })
     }
 }

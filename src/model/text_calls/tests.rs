@@ -16,8 +16,15 @@ fn offered() -> Offered {
 
 /// What is shown of a message that comes in these pieces, and its items.
 fn read_as<'a>(pieces: impl IntoIterator<Item = &'a str>, state: MessageState) -> String {
-    let mut search =
-        Search { offered: offered(), shown: Scanner::default(), ids: CallIds::of(&[]), step: 0, found: 0 };
+    let mut search = Search {
+        offered: offered(),
+        shown: Scanner::default(),
+        ids: CallIds::of(&[]),
+        step: 0,
+        found: 0,
+        has_lost_call: false,
+        has_called: false,
+    };
     let mut text = String::new();
     let mut events = Vec::new();
     for piece in pieces {
@@ -25,6 +32,7 @@ fn read_as<'a>(pieces: impl IntoIterator<Item = &'a str>, state: MessageState) -
         events.push(ModelEvent::TextDelta(piece.to_owned()));
     }
     events.push(ModelEvent::Item(Item::Agent(AgentMessage { text, state, raw: None })));
+    events.push(ModelEvent::Done { finish: Finish::Stop, usage: None });
     let mut out = Vec::new();
     search.pass_on(events, &mut out);
     let mut shown = String::new();
@@ -34,6 +42,7 @@ fn read_as<'a>(pieces: impl IntoIterator<Item = &'a str>, state: MessageState) -
             ModelEvent::TextDelta(text) => shown.push_str(&text),
             ModelEvent::Item(Item::Agent(message)) => items.push(format!("agent {:?}", message.text)),
             ModelEvent::Item(Item::Call(call)) => items.push(format!("{} {}", call.name, call.arguments)),
+            ModelEvent::Done { finish: Finish::BrokenCall, .. } => items.push("a broken call".to_owned()),
             _ => {}
         }
     }
@@ -121,6 +130,78 @@ fn arguments_may_come_as_tags() {
 }
 
 #[test]
+fn tags_may_be_left_out_at_the_beginning_and_hold_several_calls() {
+    check(
+        &[
+            "I look.\n<function=read>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
+            "<function=list>\n</function>\n</tool_call>\n<tool_call>\n<function=list>\n</function>\n</tool_call>",
+            "<tool_call>\n<function=list>\n</function>\n<function=read>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
+            "<tool_call><function=list>{}</function><function=list>{}</function></tool_call>",
+            "<function=list></function></tool_call></tool_call>",
+            "<tool_call><function=list></function><function=read></function></tool_call>",
+            "> <tool_call><function=list></function></tool_call>",
+        ],
+        expect![[r#"
+            shown "I look.\n"
+              agent "I look."
+              read {"path":"a"}
+            shown ""
+              list {}
+              list {}
+            shown ""
+              list {}
+              read {"path":"a"}
+            shown ""
+              list {}
+              list {}
+            shown "<function=list></function></tool_call></tool_call>"
+              agent "<function=list></function></tool_call></tool_call>"
+              a broken call
+            shown "<tool_call><function=list></function><function=read></function></tool_call>"
+              agent "<tool_call><function=list></function><function=read></function></tool_call>"
+              a broken call
+            shown "> <tool_call><function=list></function></tool_call>"
+              agent "> <tool_call><function=list></function></tool_call>"
+        "#]],
+    );
+}
+
+// SPEC E2
+#[test]
+fn a_call_of_no_tool_counts_beside_one_of_a_tool_and_not_alone() {
+    let unknown = "<tool_call>\n<function=frob>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>\n";
+    let known = "<function=list></function>";
+    let long =
+        format!(r#"<tool_call>{{"name": "frob", "arguments": {{"a": "{}"}}}}</tool_call>"#, "x".repeat(600));
+    check(
+        &[
+            &format!("{unknown}{known}"),
+            &format!("{known}\n{unknown}"),
+            &format!("[{{\"name\": \"frob\", \"arguments\": {{}}}}, {CALL}]"),
+            unknown,
+            r#"{"name": "frob"}"#,
+        ],
+        expect![[r#"
+            shown ""
+              frob {"a":"1"}
+              list {}
+            shown ""
+              list {}
+              frob {"a":"1"}
+            shown ""
+              frob {}
+              read {"path":"a"}
+            shown "<tool_call>\n<function=frob>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>\n"
+              agent "<tool_call>\n<function=frob>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>\n"
+              a broken call
+            shown "{\"name\": \"frob\"}"
+              agent "{\"name\": \"frob\"}"
+        "#]],
+    );
+    assert!(read([long.as_str(), known]).contains("frob {\"a\":\"xxx"));
+}
+
+#[test]
 fn tags_that_are_no_whole_call_stay_text() {
     check(
         &[
@@ -137,22 +218,30 @@ fn tags_that_are_no_whole_call_stay_text() {
         expect![[r#"
             shown "<tool_call><function=write><parameter=path>a</parameter></function></tool_call>"
               agent "<tool_call><function=write><parameter=path>a</parameter></function></tool_call>"
+              a broken call
             shown "<tool_call><function=read><parameter=path>a</parameter>"
               agent "<tool_call><function=read><parameter=path>a</parameter>"
+              a broken call
             shown "<tool_call><function=read><parameter=path>a</parameter></function></tool_call> and so on"
               agent "<tool_call><function=read><parameter=path>a</parameter></function></tool_call> and so on"
             shown "<tool_call><function=read></function></tool_call>"
               agent "<tool_call><function=read></function></tool_call>"
+              a broken call
             shown "<tool_call><function=read><parameter=path>a</parameter><parameter=lines>some</parameter></function>"
               agent "<tool_call><function=read><parameter=path>a</parameter><parameter=lines>some</parameter></function>"
+              a broken call
             shown "<tool_call><function=read><parameter=path>a</parameter><parameter=depth>1</parameter></function>"
               agent "<tool_call><function=read><parameter=path>a</parameter><parameter=depth>1</parameter></function>"
+              a broken call
             shown "<tool_call><function=read><parameter=path>a</parameter><parameter=path>b</parameter></function>"
               agent "<tool_call><function=read><parameter=path>a</parameter><parameter=path>b</parameter></function>"
+              a broken call
             shown "<function=read><parameter=path>a</parameter> or </function>"
               agent "<function=read><parameter=path>a</parameter> or </function>"
+              a broken call
             shown "<tool_call><function name=read></function>"
               agent "<tool_call><function name=read></function>"
+              a broken call
         "#]],
     );
 }
@@ -229,8 +318,10 @@ fn anything_less_stays_text() {
               agent "[{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}, 7]"
             shown "<function=write>{}</function>"
               agent "<function=write>{}</function>"
+              a broken call
             shown "<tool_call>soon</tool_call>"
               agent "<tool_call>soon</tool_call>"
+              a broken call
             shown "[link](a) and <b>{}</b>"
               agent "[link](a) and <b>{}</b>"
             shown ""

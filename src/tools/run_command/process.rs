@@ -57,7 +57,7 @@ pub(super) struct Finished {
     pub(super) left: Left,
 }
 
-/// What of a command was still running after its shell had ended by itself.
+/// What of a command was still running after its shell had ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Left {
     Nothing,
@@ -66,6 +66,8 @@ pub(super) enum Left {
     Ended,
     /// Something that left the group, holds the output open, and cannot be reached.
     Escaped,
+    /// The shell did not end by itself: its group was ended, and of what left the group nothing is known.
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,9 +112,10 @@ pub(super) async fn run(
     }
     let there_were_more = running.end_tree().await;
     let left = match ended {
-        Ended::Exited(_) if running.output.is_some() => Left::Escaped,
+        _ if running.output.is_some() => Left::Escaped,
         Ended::Exited(_) if there_were_more => Left::Ended,
-        _ => Left::Nothing,
+        Ended::Exited(_) => Left::Nothing,
+        Ended::TimedOut | Ended::Cancelled => Left::Unknown,
     };
     Ok(Finished { ended, output: running.cleaner.finish(), duration, left })
 }

@@ -550,6 +550,8 @@ fn tokens_are_counted_under_several_names() {
         r#"{"choices":[],"x_groq":{"usage":{"prompt_tokens":5,"completion_tokens":1}}}"#,
         r#"{"choices":[],"usage":{"input_tokens":5,"output_tokens":3,"output_tokens_details":{"reasoning_tokens":2}}}"#,
         r#"{"choices":[],"usage":{"prompt_tokens":5,"prompt_cache_hit_tokens":4}}"#,
+        r#"{"choices":[],"usage":{"prompt_tokens":"90000","completion_tokens":7.0}}"#,
+        r#"{"choices":[],"usage":{"total_tokens":90000}}"#,
     ];
     let counted: String = usages
         .iter()
@@ -563,8 +565,21 @@ fn tokens_are_counted_under_several_names() {
         => Stop, tokens 5 (0) 1 (0)
         => Stop, tokens 5 (0) 3 (2)
         => Stop, tokens 5 (4) 0 (0)
+        => Stop, tokens 90000 (0) 7 (0)
+        => Stop, tokens 90000 (0) 0 (0)
     "#]]
     .assert_eq(&counted);
+}
+
+// SPEC L13, S15
+#[test]
+fn what_a_reply_used_is_told_though_it_breaks_off() {
+    let body = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":90000,\"completion_tokens\":5}}\n\n";
+    expect![[r#"
+        used 90000 5
+        => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+    "#]]
+    .assert_eq(&story(&[body.as_bytes()], decoder()));
 }
 
 #[test]

@@ -104,7 +104,7 @@ const BAD_KEY: [&str; 3] = ["api key not valid", "invalid api key", "incorrect a
 
 /// Phrases that say that the history is broken, not what was asked: calls without outputs and the reverse, reasoning
 /// without what it led to, roles in an order that the server does not take, seals that it cannot open.
-const BROKEN_HISTORY: [&str; 27] = [
+const BROKEN_HISTORY: [&str; 28] = [
     // OpenAI Responses.
     "no tool output found for function call",
     "no tool call found for function call output",
@@ -133,6 +133,7 @@ const BROKEN_HISTORY: [&str; 27] = [
     "text content blocks must be non-empty",
     "must have non-empty content",
     "`signature` in `thinking` block",
+    "signature in thinking block",
     "blocks in the latest assistant message cannot be modified",
     // Mistral and Gemini.
     "not the same number of function calls and responses",

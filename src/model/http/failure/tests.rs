@@ -94,15 +94,13 @@ fn every_server_says_in_its_own_way_that_the_history_is_broken() {
         (500, "After the optional system message, conversation roles must alternate"),
         (400, "Message has tool role, but there was no previous assistant message with a tool call!"),
         (400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        (400, "Invalid signature in thinking block"),
         (400, "Not the same number of function calls and responses"),
         (400, "The encrypted content gAAA could not be verified."),
     ] {
         assert_eq!(kind(status, &saying(message)), ErrorKind::History, "{message}");
     }
-    assert_eq!(
-        kind(400, &saying("Encrypted content is not supported with this model.")),
-        ErrorKind::Rejected
-    );
+    assert_eq!(kind(400, &saying("Encrypted content is not supported with this model.")), ErrorKind::Unfit);
 }
 
 // SPEC S13
@@ -225,7 +223,7 @@ fn the_server_knows_best_whether_a_request_may_be_sent_again() {
         &[("x-should-retry", "true"), ("retry-after-ms", "50")],
         lost,
         expect![[
-            r#"ModelError { kind: Rejected, message: "https://host.test/v1/chat/completions refused the request (400): lost", retry: After(50ms) }"#
+            r#"ModelError { kind: Unfit, message: "https://host.test/v1/chat/completions refused the request (400): lost", retry: After(50ms) }"#
         ]],
     );
 }
@@ -237,7 +235,7 @@ fn errors_come_in_many_forms() {
         &[],
         r#"{"error":"no such option"}"#,
         expect![[
-            r#"ModelError { kind: Rejected, message: "https://host.test/v1/chat/completions refused the request (400): no such option", retry: Never }"#
+            r#"ModelError { kind: Unfit, message: "https://host.test/v1/chat/completions refused the request (400): no such option", retry: Never }"#
         ]],
     );
     check(
@@ -245,7 +243,7 @@ fn errors_come_in_many_forms() {
         &[],
         r#"{"detail":[{"loc":["body","model"],"msg":"field required"}]}"#,
         expect![[
-            r#"ModelError { kind: Rejected, message: "https://host.test/v1/chat/completions refused the request (422): [{\"loc\":[\"body\",\"model\"],\"msg\":\"field required\"}]", retry: Never }"#
+            r#"ModelError { kind: Unfit, message: "https://host.test/v1/chat/completions refused the request (422): [{\"loc\":[\"body\",\"model\"],\"msg\":\"field required\"}]", retry: Never }"#
         ]],
     );
     check(
@@ -253,7 +251,7 @@ fn errors_come_in_many_forms() {
         &[],
         r#"[{"error":{"code":400,"message":"bad schema","status":"INVALID_ARGUMENT"}}]"#,
         expect![[
-            r#"ModelError { kind: Rejected, message: "https://host.test/v1/chat/completions refused the request (400): bad schema", retry: Never }"#
+            r#"ModelError { kind: Unfit, message: "https://host.test/v1/chat/completions refused the request (400): bad schema", retry: Never }"#
         ]],
     );
     check(
@@ -285,7 +283,7 @@ fn errors_come_in_many_forms() {
         &[],
         "",
         expect![[
-            r#"ModelError { kind: Rejected, message: "https://host.test/v1/chat/completions refused the request (400)", retry: Never }"#
+            r#"ModelError { kind: Unfit, message: "https://host.test/v1/chat/completions refused the request (400)", retry: Never }"#
         ]],
     );
     check(

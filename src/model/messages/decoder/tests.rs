@@ -482,9 +482,12 @@ fn usage_is_of_the_whole_reply_and_what_is_not_known_stays() {
         "#]],
     );
     check_events(
-        &[r#"{"type":"message_start","message":{"usage":{"input_tokens":"many"}}}"#, STOP],
+        &[
+            r#"{"type":"message_start","message":{"usage":{"input_tokens":"many","output_tokens":"9"}}}"#,
+            STOP,
+        ],
         expect![[r#"
-        => Stop
+        => Stop, tokens 0 (0) 9 (0)
     "#]],
     );
 }

@@ -27,6 +27,8 @@ impl ResponsesDecoder {
         out: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelError> {
         let status = response.status.as_deref().unwrap_or_default();
+        let usage = response.usage;
+        self.usage = usage;
         if kind == "response.failed" || matches!(status, "failed" | "cancelled") {
             let error = response.error.unwrap_or(Value::Null);
             let error = ServerError::find(&serde_json::json!({ "error": error })).unwrap_or_default();
@@ -40,7 +42,6 @@ impl ResponsesDecoder {
             None if kind == "response.incomplete" || status == "incomplete" => Finish::Length,
             None => Finish::Stop,
         };
-        let usage = response.usage;
         let most = self.endpoint.options.max_output_tokens;
         if finish == Finish::Stop && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens == most)
         {
@@ -145,7 +146,8 @@ impl ResponsesDecoder {
 
     /// `None` for a call that came twice.
     fn call(&mut self, item: &OutputItem, raw: Raw) -> Result<Option<Item>, ModelError> {
-        let Some(name) = item.text("name").filter(|name| !name.is_empty()) else {
+        // One that is blank is the name of no tool.
+        let Some(name) = item.text("name") else {
             return Err(sse::malformed(&self.endpoint, &raw.json));
         };
         let arguments = match item.0.get("arguments") {

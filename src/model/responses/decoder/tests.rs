@@ -283,8 +283,8 @@ fn an_answer_is_none_the_worse_for_strange_members_beside_it() {
 fn an_answer_is_none_the_worse_for_counts_that_are_none() {
     for usage in [
         r#"{"input_tokens":-3,"output_tokens":7}"#,
-        r#"{"input_tokens":"12","output_tokens":7,"input_tokens_details":[1]}"#,
-        r#"{"input_tokens":1.5e300,"output_tokens":7}"#,
+        r#"{"input_tokens":"many","output_tokens":7,"input_tokens_details":[1]}"#,
+        r#"{"input_tokens":[12],"output_tokens":"7"}"#,
     ] {
         let completed = format!(
             r#"{{"type":"response.completed","response":{{"status":"completed","output":[{{"type":"message","id":"m","content":[{{"type":"output_text","text":"4"}}]}}],"usage":{usage}}}}}"#
