@@ -6,6 +6,7 @@ mod printer;
 mod status;
 mod undo;
 mod view;
+mod written;
 
 use std::{
     io::{self, IsTerminal as _, Write as _},

@@ -4,10 +4,12 @@
 //! environment, the editor or the command line. Nothing here fails: what cannot be used becomes a [`Warning`], and
 //! everything else works, except that no server is chosen while a setting that decides about it cannot be used. This is the only module that reads the environment.
 
+mod advice;
 mod entry;
 pub mod environment;
 pub mod key;
 mod load;
+mod misplaced;
 mod project;
 pub mod report;
 pub mod schema;
@@ -37,7 +39,7 @@ use crate::{
 pub use environment::Environment;
 pub use schema::{Background, Edits, ShowAnswer};
 
-use schema::Values;
+use schema::{Notation, Values};
 use unusable::Unusable;
 
 /// Every setting as it holds now. Cheap to clone; never changed in place: another layer makes another `Settings`.
@@ -94,6 +96,17 @@ pub struct Shown {
     pub name: &'static str,
     pub value: String,
     pub origin: Origin,
+}
+
+impl Loaded {
+    /// The warnings that an ask does not end with as its error.
+    pub fn warnings_beside_error(&self) -> impl Iterator<Item = &Warning> {
+        let settings = &self.settings;
+        let is_offline = settings.model_choice().is_offline();
+        let of_way = || unusable::of_way(settings).filter(|_| !is_offline);
+        let error = unusable::of_bounds(settings).or_else(of_way).map(Unusable::warning);
+        self.warnings.iter().filter(move |warning| Some(*warning) != error)
+    }
 }
 
 impl Settings {
@@ -178,7 +191,8 @@ impl Settings {
             model: self.values.model.clone(),
             base_url: self.values.base_url.clone(),
             wire: self.values.wire,
-            unusable: unusable::reason(self).or(unreadable),
+            unusable: unusable::of_way(self).map(|fault| fault.reason()).or(unreadable),
+            unbounded: unusable::of_bounds(self).map(|fault| fault.reason()),
             key: self.explicit_key(),
             openai: service("OPENAI_API_KEY", "OPENAI_BASE_URL"),
             anthropic: service("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
@@ -341,6 +355,11 @@ impl Settings {
 }
 
 impl Origin {
+    /// How a value of this layer is written.
+    fn notation(&self) -> Notation {
+        if *self == Self::Editor { Notation::Json } else { Notation::Toml }
+    }
+
     fn is_file(&self) -> bool {
         matches!(self, Self::UserFile(_) | Self::ProjectFile(_))
     }

@@ -19,7 +19,7 @@ mod placeholder;
 #[cfg(test)]
 mod testing;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     model::ToolSpec,
     protocol::ToolCall,
-    workspace::{FileError, TurnFiles},
+    workspace::{FileError, Outlook, TurnFiles},
 };
 use output::{bounded, cut_line, one_line};
 
@@ -63,8 +63,9 @@ pub trait Tool: Send + Sync + 'static {
     /// What the call is about in a few words, for a progress line: a path, a pattern, a command.
     fn target(args: &Self::Args) -> String;
 
-    /// What the user is shown before the call is allowed; must contain everything that will happen.
-    fn preview(args: &Self::Args) -> String {
+    /// What the user is shown before the call is allowed; must contain everything that will happen. `roots` are the
+    /// workspace's folders.
+    fn preview(args: &Self::Args, _roots: &[PathBuf]) -> String {
         Self::target(args)
     }
 
@@ -132,9 +133,16 @@ async fn stage(
 pub(crate) const STAGED: &str =
     "Staged as a proposal: nothing is on disk yet, and the user decides whether to apply it.";
 
+/// The same where nobody is asked any more.
+pub(crate) const STAGED_TO_APPLY: &str = "Staged: nothing is on disk yet; it is applied when the turn ends.";
+
 /// What a staged edit answers: what it did, and what that is worth.
-fn staged(report: &str) -> String {
-    format!("{}\n{STAGED}", report.trim_end())
+fn staged(files: &TurnFiles, report: &str) -> String {
+    let worth = match files.outlook() {
+        Outlook::Proposed => STAGED,
+        Outlook::Applied => STAGED_TO_APPLY,
+    };
+    format!("{}\n{worth}", report.trim_end())
 }
 
 fn fault(error: &tokio::task::JoinError) -> ToolError {
@@ -235,10 +243,16 @@ impl Toolbox {
         self.named(name).is_some()
     }
 
-    /// Parses the arguments; nothing has happened yet. The error is a text for the model.
+    /// As [`Toolbox::prepare_in`], for callers that show nobody what will happen.
     pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolError> {
+        self.prepare_in(call, &[])
+    }
+
+    /// Parses the arguments; nothing has happened yet. `roots` are the workspace's folders, for the preview. The error is a
+    /// text for the model.
+    pub fn prepare_in(&self, call: &ToolCall, roots: &[PathBuf]) -> Result<Prepared, ToolError> {
         match self.named(&call.name) {
-            Some(tool) => tool.prepare(&call.arguments),
+            Some(tool) => tool.prepare(&call.arguments, roots),
             None => {
                 let names: Vec<_> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
                 let known = if names.is_empty() {
@@ -273,7 +287,7 @@ fn bare_name(name: &str) -> &str {
 trait ErasedTool: Send + Sync {
     fn effect(&self) -> Effect;
     fn spec(&self) -> ToolSpec;
-    fn prepare(&self, arguments: &str) -> Result<Prepared, ToolError>;
+    fn prepare(&self, arguments: &str, roots: &[PathBuf]) -> Result<Prepared, ToolError>;
 }
 
 struct Typed<T>(Arc<T>);
@@ -288,7 +302,7 @@ impl<T: Tool> ErasedTool for Typed<T> {
         ToolSpec { name: T::NAME.to_owned(), description, parameters }
     }
 
-    fn prepare(&self, arguments: &str) -> Result<Prepared, ToolError> {
+    fn prepare(&self, arguments: &str, roots: &[PathBuf]) -> Result<Prepared, ToolError> {
         let args: T::Args = arguments::parse(arguments).map_err(|reason| {
             // A reason quotes the value that does not fit, which may be a whole file.
             let reason = cut_line(&reason, MAX_REASON_CHARS);
@@ -299,7 +313,7 @@ impl<T: Tool> ErasedTool for Typed<T> {
             name: T::NAME,
             effect: T::EFFECT,
             target: T::target(&args),
-            preview: T::preview(&args),
+            preview: T::preview(&args, roots),
             run: Box::new(move |context| {
                 Box::pin(async move {
                     let answer = tool.run(args, context).await;

@@ -35,7 +35,7 @@ pub use edit::{EditProposal, FileEdit};
 pub use error::FileError;
 pub use overlay::Overlay;
 pub use paths::FilePath;
-pub use turn_files::{StagedChange, TurnFiles};
+pub use turn_files::{Outlook, StagedChange, TurnFiles};
 
 use roots::Roots;
 

@@ -322,6 +322,98 @@ async fn edits_are_written_when_that_is_asked_for() {
     assert_eq!(place.read("a.txt"), "two\n");
 }
 
+// SPEC C1
+#[tokio::test]
+async fn each_file_that_was_written_is_a_line_and_for_programs_a_part_of_the_last_event() {
+    for wire in WIRES {
+        let edit = json!({"path": "a.txt", "find": "one", "replace": "two"});
+        let new = json!({"path": "b/c.txt", "text": "1\n2\n"});
+        let reply = || {
+            call("edit_file", edit.clone())
+                .call("write_file", new.clone())
+                .call("delete_file", json!({"path": "d.txt"}))
+        };
+        let files = [("a.txt", "one\n"), ("d.txt", "d\n")];
+        let lines = "written: a.txt (+1 -1)\nwritten: b/c.txt (new, +2)\ndeleted: d.txt (-1)\n";
+        let model = FakeModel::start(wire, [reply(), text("Done.")]);
+        let place = Place::new(&files).with_model(&model);
+        place.run(&["ask", "--apply", "go"]).await.assert_code(0).assert_stderr(lines);
+        let model = FakeModel::start(wire, [reply(), text("Done.")]);
+        let place = Place::new(&files).with_model(&model);
+        let ran = place.run(&["ask", "--apply", "--json", "go"]).await;
+        let events = ran.assert_code(0).events();
+        assert_eq!(events[events.len() - 2]["type"], "turn_ended");
+        assert_eq!(
+            events[events.len() - 1],
+            json!({"type": "written", "files": [
+                {"path": "a.txt", "change": "changed", "added": 1, "removed": 1},
+                {"path": "b/c.txt", "change": "created", "added": 2, "removed": 0},
+                {"path": "d.txt", "change": "deleted", "added": 0, "removed": 1},
+            ]})
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_edit_that_is_going_to_be_written_is_not_called_proposed() {
+    let place = Place::new(&[("a.txt", "one\n")]);
+    let prompt = "replace `one` with `two` in a.txt";
+    let ran = place.run(&["ask", "--model", "offline", "--apply", prompt]).await;
+    let stdout = &ran.assert_code(0).stdout;
+    assert!(
+        stdout.contains("The edit is applied when the turn ends.") && !stdout.contains("proposed"),
+        "{stdout}"
+    );
+    let model = editing(Wire::Chat);
+    model.release(2);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    place.run(&["ask", "--apply", "go"]).await.assert_code(0);
+    let told = model.request(2).await.json.to_string();
+    assert!(told.contains("Staged: nothing is on disk yet; it is applied when the turn ends."), "{told}");
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_run_is_shown_with_the_file_that_it_is_about() {
+    for (arguments, options) in [
+        (json!({"path": "b.txt"}), vec!["ask", "go"]),
+        (json!({"path": "b.txt", "text": "b"}), vec!["ask", "--approve", "none", "go"]),
+    ] {
+        let model = FakeModel::start(Wire::Chat, [call("write_file", arguments), text("Done.")]);
+        let place = Place::new(&[]).with_model(&model);
+        place.run(&options).await.assert_code(0).assert_stderr(" [tool] write_file b.txt\n");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_with_a_known_price_says_what_it_came_to() {
+    let model = FakeModel::start(Wire::Chat, [text("Done.")]);
+    let place = Place::new(&[]).with_model(&model);
+    place.run(&["ask", "go"]).await.assert_code(0).assert_stderr("");
+    let model = FakeModel::start(Wire::Chat, [read("a.txt"), text("Done.")]);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    place.write("config/askls/config.toml", "price = { input = 100, output = 1000 }\n");
+    let ran = place.run(&["ask", "go"]).await;
+    let total = ran.assert_code(0).stderr.lines().last().unwrap();
+    assert!(total.starts_with(" [total] 2 steps, ") && total.contains(" out, $"), "{total}");
+    assert_eq!(ran.stdout, "Done.\n");
+}
+
+#[tokio::test]
+async fn a_setting_that_ends_the_ask_is_told_once() {
+    let place = Place::new(&[]);
+    place.write("config/askls/config.toml", "max_steps = 0\n[limits]\nmax_cost = 1\n");
+    for command in [&["ask", "go"][..], &["ask", "--model", "offline", "go"], &["status"]] {
+        let ran = place.run(command).await;
+        let told = format!("{}{}", ran.assert_code(2).stdout, ran.stderr);
+        assert_eq!(told.matches("max_steps must be").count(), 1, "{told}");
+        assert_eq!(told.matches("there is no table limits").count(), 1, "{told}");
+    }
+    // What holds nothing up is a warning.
+    place.write("config/askls/config.toml", "wire = 'soap'\n");
+    let ran = place.run(&["ask", "--model", "offline", "hello"]).await;
+    ran.assert_code(0).assert_stderr("warning: ").assert_stderr("wire must be one of");
+}
+
 #[tokio::test]
 async fn an_edit_of_a_file_that_changed_meanwhile_is_not_written() {
     let model = editing(Wire::Chat);
@@ -711,10 +803,10 @@ async fn with_nothing_configured_real_files_are_listed_and_read() {
 async fn a_broken_settings_file_costs_a_warning_only() {
     let model = FakeModel::start(Wire::Chat, [text("ok")]);
     let place = Place::new(&[]).with_model(&model);
-    place.write("config/askls/config.toml", "max_step = 3\nmodel = \"open\napprovals = 'some'\n");
+    place.write("config/askls/config.toml", "comand_timeout = 3\nmodel = \"open\napprovals = 'some'\n");
     let ran = place.run(&["ask", "go"]).await;
     ran.assert_code(0)
-        .assert_stderr("config.toml:1:1: there is no setting max_step; did you mean max_steps?")
+        .assert_stderr("config.toml:1:1: there is no setting comand_timeout; did you mean command_timeout?")
         .assert_stderr("config.toml:2:14: this line is not valid TOML")
         .assert_stderr("config.toml:3:1: approvals must be one of none, edits, all, not \"some\"");
     assert_eq!(ran.stdout, "ok\n");
@@ -775,9 +867,9 @@ async fn a_server_that_cannot_be_understood_is_not_replaced_by_another() {
 async fn a_server_that_is_set_twice_ends_the_ask_and_anything_else_costs_a_warning() {
     let model = FakeModel::start(Wire::Chat, [text("ok")]);
     let place = Place::new(&[]).with_model(&model);
-    place.write("config/askls/config.toml", "max_steps = 3\nmax_steps = 4\n");
+    place.write("config/askls/config.toml", "max_attempts = 3\nmax_attempts = 4\n");
     place.run(&["ask", "go"]).await.assert_code(0).assert_stderr(
-        "config.toml:2:1: max_steps is set twice, in lines 1 and 2; line 1 is used: remove one of them",
+        "config.toml:2:1: max_attempts is set twice, in lines 1 and 2; line 1 is used: remove one of them",
     );
     place.write("config/askls/config.toml", "[headers]\nX-Team = 'a'\n\n[headers]\nX-Team = 'b'\n");
     place
@@ -904,7 +996,7 @@ async fn status_says_what_holds_for_the_chosen_model_and_what_it_costs() {
     );
     let ran = place.run(&arguments).await;
     let expected = "\nprice: input $0.5, output $2 per million tokens ([models.\"qwen*\"])\n\
-                    models: [models.\"qwen*\"] sets price = {\"input\":0.5,\"output\":2}, temperature = 0.2\n";
+                    models: [models.\"qwen*\"] sets price = { input = 0.5, output = 2 }, temperature = 0.2\n";
     assert!(ran.assert_code(0).stdout.contains(expected), "{}", ran.stdout);
     let ran = place.run(&[&arguments[..], &["--json"]].concat()).await;
     let status: Value = serde_json::from_str(&ran.assert_code(0).stdout).unwrap();

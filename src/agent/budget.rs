@@ -66,7 +66,7 @@ impl Spent {
         self.calls += calls.len() as u32;
         let first = excess.first()?;
         let words = format!(
-            "stopped after {most} call{}, the limit of max_tool_calls (the next would have been {})",
+            "stopped after {most} call{}, the max_tool_calls limit (the next would have been {})",
             if most == 1 { "" } else { "s" },
             one_line(&first.name, MAX_NAME_CHARS)
         );
@@ -78,7 +78,7 @@ impl Reached {
     pub(super) fn steps(limits: &Limits, last_tool: Option<&str>) -> Self {
         let last = last_tool.map(|name| format!(" (the last tool was {})", one_line(name, MAX_NAME_CHARS)));
         let words = format!(
-            "stopped after {} step{}, the limit of max_steps{}",
+            "stopped after {} step{}, the max_steps limit{}",
             limits.max_steps,
             if limits.max_steps == 1 { "" } else { "s" },
             last.unwrap_or_default()
@@ -87,7 +87,7 @@ impl Reached {
     }
 
     pub(super) fn time(longest: Duration) -> Self {
-        let words = format!("stopped after {} s, the limit of turn_timeout", longest.as_secs_f64());
+        let words = format!("stopped after {} s, the turn_timeout limit", longest.as_secs_f64());
         Self { limit: Limit::Time, words }
     }
 

@@ -3,6 +3,7 @@
 
 use std::{
     panic::AssertUnwindSafe,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -10,7 +11,7 @@ use futures::{FutureExt, StreamExt, stream};
 
 use crate::{
     protocol::{Event, ToolCall, ToolOutput},
-    tools::{Effect, Prepared, ToolContext, ToolError},
+    tools::{Effect, Prepared, ToolContext, ToolError, output::one_line},
     workspace::FilePath,
 };
 
@@ -28,14 +29,24 @@ const PARALLEL_READS: usize = 8;
 /// No call runs longer, whatever the tool: above the longest time-out that a command may ask for.
 const CALL_TIMEOUT: Duration = Duration::from_secs(660);
 
+/// The arguments in which calls name the file that they are about.
+const PLACES: [&str; 2] = ["path", "from"];
+
+/// Longest name of that file in a progress line, in characters.
+const MAX_TARGET_CHARS: usize = 80;
+
 /// How long a cancelled call may take to end by itself before it is dropped: the kill ladder's 700 ms and some.
 const CANCEL_GRACE: Duration = Duration::from_millis(900);
 
 /// A call after it was looked at and before it runs.
 enum Admitted {
     Ready(ToolCall, Prepared),
-    /// Answered without running, with the reason.
-    Refused(ToolCall, String),
+    /// Answered without running.
+    Refused {
+        call: ToolCall,
+        target: String,
+        reason: String,
+    },
 }
 
 /// A call that has run, or was refused.
@@ -88,11 +99,12 @@ async fn run_all(
     held: &mut Vec<Held>,
 ) {
     let mut readers = Vec::new();
+    let roots = context.files.workspace().roots();
     for call in calls {
         if guard.must_stop() {
             break;
         }
-        let admitted = admit(agent, call, guard);
+        let admitted = admit(agent, call, guard, &roots);
         if let Admitted::Ready(call, prepared) = &admitted
             && prepared.effect == Effect::Read
             && agent.policy.decide(call, prepared, &thread.grants) == Decision::Allow
@@ -118,22 +130,31 @@ async fn run_all(
     answer_all(thread, readers, guard, context, events).await;
 }
 
-fn admit(agent: &Agent, call: ToolCall, guard: &mut LoopGuard) -> Admitted {
+/// `roots` are the workspace's folders.
+fn admit(agent: &Agent, call: ToolCall, guard: &mut LoopGuard, roots: &[PathBuf]) -> Admitted {
     if let Err(reason) = guard.admit(&call) {
-        return Admitted::Refused(call, reason);
+        return refused(call, reason);
     }
     if agent.first_tool == FirstTool::None {
-        return Admitted::Refused(call, "no tool may be called in this turn: answer in words".to_owned());
+        return refused(call, "no tool may be called in this turn: answer in words".to_owned());
     }
-    match agent.tools.prepare(&call) {
+    match agent.tools.prepare_in(&call, roots) {
         Ok(prepared) => Admitted::Ready(call, prepared),
         Err(ToolError(reason)) => {
             if !is_json(&call.arguments) {
                 guard.was_unreadable(&call);
             }
-            Admitted::Refused(call, reason)
+            refused(call, reason)
         }
     }
+}
+
+/// A call that does not run and of which only the arguments are known.
+fn refused(call: ToolCall, reason: String) -> Admitted {
+    let arguments = serde_json::from_str::<serde_json::Value>(&call.arguments).unwrap_or_default();
+    let path = PLACES.iter().find_map(|name| arguments.get(name)?.as_str());
+    let target = path.map(|path| one_line(path, MAX_TARGET_CHARS)).unwrap_or_default();
+    Admitted::Refused { call, target, reason }
 }
 
 /// Servers send nothing at all for a call without arguments.
@@ -172,7 +193,8 @@ async fn ask_if_needed(
             Admitted::Ready(call, prepared)
         }
         Answer::Deny { reason } => {
-            Admitted::Refused(call, format!("this call was not allowed and did not run: {reason}"))
+            let reason = format!("this call was not allowed and did not run: {reason}");
+            Admitted::Refused { call, target: prepared.target, reason }
         }
     }
 }
@@ -238,7 +260,7 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     }
     let (call, target) = match &admitted {
         Admitted::Ready(call, prepared) => (call, prepared.target.clone()),
-        Admitted::Refused(call, _) => (call, String::new()),
+        Admitted::Refused { call, target, .. } => (call, target.clone()),
     };
     events.emit(&Event::ToolStarted {
         call_id: call.id.clone(),
@@ -249,7 +271,7 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let started = Instant::now();
     let (call, result) = match admitted {
         Admitted::Ready(call, prepared) => (call, run_one(prepared, context).await),
-        Admitted::Refused(call, reason) => (call, Err(reason)),
+        Admitted::Refused { call, reason, .. } => (call, Err(reason)),
     };
     let is_error = result.is_err();
     let text = result.unwrap_or_else(|reason| reason);

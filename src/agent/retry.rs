@@ -200,7 +200,7 @@ fn in_short(kind: ErrorKind) -> &'static str {
         ErrorKind::Network => "the server does not answer",
         ErrorKind::Interrupted => "the reply broke off",
         ErrorKind::Stalled => "the reply stalled",
-        ErrorKind::Malformed => "the reply made no sense",
+        ErrorKind::Malformed => "the reply was malformed",
         ErrorKind::Auth
         | ErrorKind::ContextTooLong
         | ErrorKind::Quota

@@ -18,6 +18,8 @@ use super::printer::Printer;
 /// Lines that were typed and not asked for; more wait in the terminal.
 const MOST_LINES: usize = 8;
 
+const CHOICES: &str = "y = once, a = for the rest of this run, n = no";
+
 /// Asks on stderr and reads the answer from stdin.
 pub(super) struct Terminal {
     printer: Printer,
@@ -48,21 +50,30 @@ impl Terminal {
         let mut lines = self.lines.lock().await;
         // What was typed before the question is no answer to it.
         while !matches!(lines.try_recv(), Err(TryRecvError::Empty | TryRecvError::Disconnected)) {}
-        self.printer.question(format!(
-            "The agent wants to use {}:\n  {}\nAllow it? y = once, a = for the rest of this run, n = no: ",
+        let asked = format!(
+            "The agent wants to use {}:\n  {}\nAllow it? {CHOICES}: ",
             question.tool,
-            question.preview.replace('\n', "\n  ")
-        ));
-        match tokio::time::timeout(self.timeout, lines.recv()).await {
-            Ok(Some(line)) => understand(&line),
-            Ok(None) => deny("the user closed the input"),
-            Err(_) => {
-                // The cursor still stands behind the question.
-                self.printer.question("\n");
-                self.printer.notice("no answer means no");
-                deny("the user did not answer in time")
+            question.preview.trim_end().replace('\n', "\n  ")
+        );
+        for asked in [asked, format!("Please answer y, a or n ({CHOICES}): ")] {
+            self.printer.question(asked);
+            match tokio::time::timeout(self.timeout, lines.recv()).await {
+                Ok(Some(line)) => {
+                    if let Some(answer) = understand(&line) {
+                        return answer;
+                    }
+                }
+                Ok(None) => return deny("the user closed the input"),
+                Err(_) => {
+                    // The cursor still stands behind the question.
+                    self.printer.question("\n");
+                    self.printer.notice("no answer means no");
+                    return deny("the user did not answer in time");
+                }
             }
         }
+        self.printer.notice("taken for a no");
+        deny("the user said neither yes nor no")
     }
 }
 
@@ -92,11 +103,13 @@ fn least_approval(effect: Effect) -> &'static str {
     }
 }
 
-fn understand(line: &str) -> Answer {
+/// `None` for what is neither yes nor no.
+fn understand(line: &str) -> Option<Answer> {
     match line.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Answer::AllowOnce,
-        "a" | "always" => Answer::AllowForThread,
-        _ => deny("the user said no"),
+        "y" | "yes" => Some(Answer::AllowOnce),
+        "a" | "always" => Some(Answer::AllowForThread),
+        "n" | "no" => Some(deny("the user said no")),
+        _ => None,
     }
 }
 
@@ -110,10 +123,11 @@ mod tests {
 
     #[test]
     fn only_a_clear_yes_is_a_yes() {
-        assert_eq!(understand(" Y\r"), Answer::AllowOnce);
-        assert_eq!(understand("always"), Answer::AllowForThread);
-        for line in ["", "n", "yep", "y n", "ja"] {
-            assert_eq!(understand(line), deny("the user said no"), "{line}");
+        assert_eq!(understand(" Y\r"), Some(Answer::AllowOnce));
+        assert_eq!(understand("always"), Some(Answer::AllowForThread));
+        assert_eq!(understand("No"), Some(deny("the user said no")));
+        for line in ["", "yep", "y n", "ja", "nein"] {
+            assert_eq!(understand(line), None, "{line}");
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     signals::Signals,
     tools::Toolbox,
     workspace::{
-        EditProposal, FileEdit, TurnFiles, Workspace,
+        EditProposal, FileEdit, Outlook, TurnFiles, Workspace,
         checkpoints::{Checkpoints, TurnMark},
         edit::Conflict,
     },
@@ -30,6 +30,7 @@ use super::{
     complain,
     printer::Printer,
     view::{Detail, Format, Style},
+    written::Written,
 };
 
 /// Longest prompt from stdin: far more than any model's window holds.
@@ -53,10 +54,11 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     let mut signals = Signals::listen().context("signals")?;
     let style = style(&arguments, environment, loaded.settings.limits().on_limit);
     let printer = Printer::start(style)?;
-    for warning in &loaded.warnings {
+    for warning in loaded.warnings_beside_error() {
         printer.notice(format!("warning: {warning}"));
     }
-    let files = Arc::new(TurnFiles::new(Arc::new(Workspace::new(roots))));
+    let outlook = if arguments.apply { Outlook::Applied } else { Outlook::Proposed };
+    let files = Arc::new(TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook));
     let cancel = CancellationToken::new();
     let context = TurnContext {
         files: Arc::clone(&files),
@@ -189,14 +191,14 @@ async fn finish(
         return exit;
     }
     let workspace = Arc::clone(files.workspace());
-    let lines: Vec<_> = proposal.files.iter().map(written_line).collect();
+    let written: Vec<_> = proposal.files.iter().map(Written::of).collect();
     let write = move || -> Result<_, Vec<Conflict>> {
         proposal.apply_to_disk(&workspace)?;
         Ok(keeper.keep(&proposal.files, &workspace))
     };
     match tokio::task::spawn_blocking(write).await {
         Ok(Ok(kept)) => {
-            printer.notice(lines.join("\n"));
+            printer.written(written);
             if let Err(error) = kept {
                 printer.notice(format!("warning: askls undo cannot take this back: {error}"));
             }
@@ -245,29 +247,6 @@ fn given_up(thread_id: ThreadId) -> Event {
         steps: 0,
         usage: Usage::default(),
         cost: None,
-    }
-}
-
-/// What became of one file, as `written: src/a.rs (+3 -1)`.
-fn written_line(edit: &FileEdit) -> String {
-    let path = &edit.path;
-    let lines = |text: &str| text.lines().count();
-    match (&edit.before, &edit.after) {
-        (None, after) => {
-            format!("written: {path} (new, +{})", after.as_deref().map_or(0, lines))
-        }
-        (Some(before), None) => format!("deleted: {path} (-{})", lines(&before.text)),
-        (Some(_), Some(_)) => {
-            let (mut added, mut removed) = (0, 0);
-            for hunk in edit.hunks() {
-                added += hunk.after.len();
-                removed += hunk.before.len();
-            }
-            match &edit.moved_from {
-                Some(from) => format!("moved: {from} to {path} (+{added} -{removed})"),
-                None => format!("written: {path} (+{added} -{removed})"),
-            }
-        }
     }
 }
 

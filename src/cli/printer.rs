@@ -10,7 +10,10 @@ use tokio::sync::oneshot;
 
 use crate::{agent::EventSink, protocol::Event};
 
-use super::view::{Style, View};
+use super::{
+    view::{Style, View},
+    written::Written,
+};
 
 /// The turn's only way to stdout and stderr, so that its lines come in their order. What waits to be printed is never
 /// more than the turn itself keeps in its history.
@@ -24,6 +27,7 @@ enum Line {
     Notice(String),
     Question(String),
     Diff(String),
+    Written(Vec<Written>),
     /// Everything before it was printed.
     Done(oneshot::Sender<Option<io::Error>>),
 }
@@ -39,6 +43,7 @@ impl Printer {
                     Line::Notice(text) => view.notice(&text),
                     Line::Question(text) => view.question(&text),
                     Line::Diff(diff) => view.diff(&diff),
+                    Line::Written(files) => view.written(&files),
                     Line::Done(done) => drop(done.send(view.take_failure())),
                 }
             }
@@ -56,6 +61,10 @@ impl Printer {
 
     pub(super) fn diff(&self, diff: impl Into<String>) {
         self.send(Line::Diff(diff.into()));
+    }
+
+    pub(super) fn written(&self, files: Vec<Written>) {
+        self.send(Line::Written(files));
     }
 
     /// Waits until everything so far is printed. Gives back why something could not be, where somebody still reads.

@@ -88,10 +88,11 @@ fn as_text(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> String {
         let state = if file.exists { "read" } else { "not there" };
         let _ = writeln!(text, "  {} ({state})", line(file.path.display()));
     }
-    if !loaded.warnings.is_empty() {
+    let warnings: Vec<_> = loaded.warnings_beside_error().collect();
+    if !warnings.is_empty() {
         text.push_str("\nwarnings:\n");
     }
-    for warning in &loaded.warnings {
+    for warning in warnings {
         let _ = writeln!(text, "  {}", line(warning));
     }
     text

@@ -2,11 +2,15 @@
 
 use std::io::{self, Write};
 
+use serde_json::json;
+
 use crate::{
     agent::{OnLimit, retry::in_words},
     protocol::{Cost, Event, Fault, Limit, StopReason, Usage},
     tools::output::visible,
 };
+
+use super::written::Written;
 
 /// Longest preview of a result, in characters.
 const LONGEST_PREVIEW: usize = 100;
@@ -137,6 +141,16 @@ impl<Out: Write, Err: Write> View<Out, Err> {
         }
     }
 
+    /// The files that were written: a line for each, and an event for all of them after the turn's own.
+    pub(super) fn written(&mut self, files: &[Written]) {
+        for file in files {
+            self.notice(&file.to_string());
+        }
+        if self.style.format == Format::Json {
+            self.write(&format!("{}\n", json!({ "type": "written", "files": files })));
+        }
+    }
+
     fn show(&mut self, event: &Event) {
         match event {
             Event::Reasoning { .. } => {}
@@ -200,7 +214,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                 let of = max_attempts.map(|most| format!(" (attempt {attempt} of {most})"));
                 self.notice(&format!("{reason}, {next}{}: {detail}", of.unwrap_or_default()));
             }
-            Event::TurnEnded { stop_reason, detail, answer, .. } => {
+            Event::TurnEnded { stop_reason, detail, answer, steps, usage, cost, .. } => {
                 if !self.step_has_text && !answer.is_empty() {
                     self.write_text(answer);
                 }
@@ -220,6 +234,9 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                             self.notice(&ending);
                         }
                     }
+                }
+                if let Some(cost) = cost {
+                    self.notice(&total(*steps, usage, *cost));
                 }
             }
         }
@@ -303,7 +320,7 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
         StopReason::Refused => "the model declined",
         StopReason::Cancelled => "cancelled",
         StopReason::Stalled => "the reply stalled, and is not whole",
-        StopReason::Malformed => "the reply made no sense",
+        StopReason::Malformed => "the reply was malformed",
         StopReason::Filtered => "a content filter cut the answer off",
         StopReason::ProviderError(Fault::Settings) => "the settings cannot work",
         StopReason::ProviderError(_) => "the model server failed",
@@ -315,6 +332,12 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
         _ => stop_reason.as_str(),
     };
     Some(format!("{kind}: {}", detail.unwrap_or(words)))
+}
+
+/// What the turn came to: for those who pay for it.
+fn total(steps: u32, usage: &Usage, cost: Cost) -> String {
+    let steps = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+    format!(" [total] {steps}, {} tokens in, {} out, {cost}", usage.input_tokens, usage.output_tokens)
 }
 
 fn tokens(usage: &Usage, cost: Option<Cost>) -> String {

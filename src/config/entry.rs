@@ -10,7 +10,7 @@ use toml::{
 };
 
 use super::{
-    Warning,
+    Warning, advice,
     schema::{Key, LONGEST_NAME, NOT_IN_JSON, Shape},
     unusable,
     written::{self, Used, Written},
@@ -29,20 +29,34 @@ pub(super) struct Entry {
     pub(super) value: Value,
     /// Where it stands, for a warning.
     pub(super) place: String,
-    /// The members of a table, each with its own place.
+    /// The members of a table, or of the tables in a list, each with its own place.
     pub(super) members: Vec<Self>,
+    /// Whether the name stands in the header of a table, as `[name]`.
+    pub(super) is_header: bool,
 }
 
 impl Entry {
     pub(super) fn new(name: &str, value: &Value, place: &str) -> Self {
-        let members = value.as_object().into_iter().flatten();
         Self {
             name: name.to_owned(),
             value: value.clone(),
             place: place.to_owned(),
-            members: members
+            members: Self::members(value, place),
+            is_header: false,
+        }
+    }
+
+    fn members(value: &Value, place: &str) -> Vec<Self> {
+        match value {
+            Value::Object(members) => members
+                .iter()
                 .map(|(name, value)| Self::new(name, value, &format!("{place}.{name}")))
                 .collect(),
+            Value::Array(list) => {
+                let parts = list.iter().enumerate();
+                parts.flat_map(|(index, value)| Self::members(value, &format!("{place}[{index}]"))).collect()
+            }
+            _ => Vec::new(),
         }
     }
 }
@@ -52,8 +66,8 @@ impl Entry {
 pub(super) struct Contents {
     /// In their order. Lines that are not valid TOML are left out, and the lines around them count.
     pub(super) entries: Vec<Entry>,
-    /// Of lines that are not valid TOML.
-    pub(super) broken: Vec<Warning>,
+    /// Of lines that are not valid TOML, each with the number of its line.
+    pub(super) broken: Vec<(usize, Warning)>,
     /// Names that are set twice, by the setting that they belong to.
     pub(super) repeated: Vec<(String, Warning)>,
 }
@@ -91,10 +105,10 @@ pub(super) fn of_file(path: &Path, text: &str) -> Result<Contents, String> {
                 let setting = second.path.first().cloned().unwrap_or_default();
                 contents.repeated.push((setting, Warning { place: file.place(place), message }));
             }
-            None => contents.broken.push(Warning {
-                place: file.place(offset),
-                message: format!("this line is not valid TOML ({}) and is not used", error.message()),
-            }),
+            None => {
+                let message = advice::of_line(text, offset, error.message());
+                contents.broken.push((line, Warning { place: file.place(offset), message }));
+            }
         }
     }
     let levels = |name: &str| match Key::named(name).map(|key| key.shape) {
@@ -169,18 +183,23 @@ impl File<'_> {
         entries
             .into_iter()
             .map(|(levels, key, value)| {
-                let inner = match value.get_ref() {
-                    DeValue::Table(inner) if levels > 0 => Some(inner.clone()),
-                    _ => None,
-                };
+                let below = |_: &str| levels.saturating_sub(1);
+                let tables = tables(value.get_ref()).into_iter();
                 Entry {
                     place: self.place(key.span().start),
+                    is_header: self.is_header(key.span().start),
                     name: key.into_inner().into_owned(),
                     value: plain(value, self.text),
-                    members: inner.map(|inner| self.entries(inner, &|_| levels - 1)).unwrap_or_default(),
+                    members: tables.flat_map(|table| self.entries(table, &below)).collect(),
                 }
             })
             .collect()
+    }
+
+    /// Whether the name at `offset` stands in the header of a table.
+    fn is_header(&self, offset: usize) -> bool {
+        let before = self.text.get(..offset).unwrap_or_default();
+        before.rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with('['))
     }
 
     /// Whether the lines of a value are not valid.
@@ -191,6 +210,15 @@ impl File<'_> {
         let rest = self.text.get(end..).and_then(|rest| rest.find('\n'));
         let end = rest.map_or(self.text.len(), |more| end + more);
         self.broken.iter().any(|offset| (line..=end).contains(offset))
+    }
+}
+
+/// The table that a value is, or those that it lists.
+fn tables<'text>(value: &DeValue<'text>) -> Vec<DeTable<'text>> {
+    match value {
+        DeValue::Table(table) => vec![table.clone()],
+        DeValue::Array(list) => list.iter().flat_map(|part| tables(part.get_ref())).collect(),
+        _ => Vec::new(),
     }
 }
 

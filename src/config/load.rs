@@ -12,9 +12,10 @@ use serde_json::{Map, Value};
 use super::{
     Environment, Loaded, Origin, Settings, SettingsFile, Warning,
     entry::{self, Entry},
+    misplaced,
     project::{self, Trust},
     project_file,
-    schema::{KEYS, Key, LONGEST_NAME, Shape, Values},
+    schema::{Key, LONGEST_NAME, Notation, Shape, Values},
     unusable::{self, Unusable},
 };
 
@@ -32,9 +33,6 @@ const EDITORS_OWN: &[&str] = &["path", "trace"];
 
 /// Warnings about one file that someone reads; a project's file may be anybody's.
 const MOST_WARNINGS: usize = 20;
-
-/// How alike a known name must be to be suggested, from 0 to 1.
-const LIKENESS: f32 = 0.6;
 
 pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
     let settings = Settings {
@@ -129,13 +127,18 @@ impl Layers {
             Err(reason) => return self.refuse_file(path, &reason, origin, trust),
         };
         let first = self.warnings.len();
-        if let Some(broken) = contents.broken.first().filter(|_| trust != Trust::None) {
+        if let Some(first) = contents.broken.first().filter(|_| trust != Trust::None) {
             let read = |name: &str| contents.entries.iter().any(|entry| entry.name == name);
             for name in unusable::mentioned(&text).filter(|name| !read(name)) {
-                self.settings.unusable.push(Unusable::new(name, origin, broken.clone()));
+                let speaks = |line: usize| {
+                    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+                    unusable::mentioned(line).any(|mentioned| mentioned == name)
+                };
+                let (_, warning) = contents.broken.iter().find(|(line, _)| speaks(*line)).unwrap_or(first);
+                self.settings.unusable.push(Unusable::new(name, origin, warning.clone()));
             }
         }
-        self.warnings.extend(contents.broken);
+        self.warnings.extend(contents.broken.into_iter().map(|(_, warning)| warning));
         for (name, Warning { place, message }) in contents.repeated {
             let key = Key::named(&name).filter(|_| trust != Trust::None);
             self.refuse(key.map(|key| key.name), &place, message, origin);
@@ -148,7 +151,10 @@ impl Layers {
             self.warnings.truncate(first + MOST_WARNINGS);
             self.warn(
                 &path.display().to_string(),
-                format!("{more} more warnings about this file are not shown"),
+                match more {
+                    1 => "1 more warning about this file is not shown".to_owned(),
+                    more => format!("{more} more warnings about this file are not shown"),
+                },
             );
         }
     }
@@ -161,96 +167,166 @@ impl Layers {
     }
 
     fn lay(&mut self, entry: Entry, origin: &Origin, trust: Trust) {
-        let Entry { name, value, place, members } = entry;
-        if name.replace('-', "_").eq_ignore_ascii_case("api_key") {
+        if entry.name.replace('-', "_").eq_ignore_ascii_case("api_key") {
             return self.warn(
-                &place,
+                &entry.place,
                 "a key is not read from settings, where it would be copied and committed: name the variable that \
                  holds it in api_key_env, or a command that prints it in api_key_command"
                     .to_owned(),
             );
         }
-        let Some(key) = Key::named(&name) else {
-            let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-            let (message, near) = unknown(&name, &names);
-            let inside = unusable::inside(&value);
-            let meant = near.or(inside).filter(|_| trust != Trust::None);
-            let message = wrapped(&name, &value, origin).unwrap_or(message);
-            return self.refuse(meant, &place, message, origin);
+        let Some(key) = Key::named(&entry.name) else {
+            return self.lay_unknown(&entry, origin, trust);
         };
         // Editors send empty texts and null for what the user left alone. On the command line an empty text is a
         // variable that a script did not set.
-        let is_empty = value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
+        let is_empty = is_empty_text(&entry.value) && !(key.empty.is_some() && origin.is_file())
+            || entry.value.is_null();
         if is_empty && !(*origin == Origin::CommandLine && unusable::decides(key.name)) {
             return;
         }
-        let inner = match key.shape {
-            Shape::Value => return self.lay_value(key, &[], value, &place, origin, trust),
-            Shape::Table | Shape::Models if value.is_object() => members,
-            Shape::Table | Shape::Models => {
+        match key.shape {
+            Shape::Value => {
+                self.tell_misplaced(key, &entry, origin, trust);
+                if let Some(value) = self.sound(key, &entry) {
+                    self.lay_value(key, &[], value, &entry.place, origin, trust);
+                }
+            }
+            Shape::Table | Shape::Models if !entry.value.is_object() => {
+                self.tell_misplaced(key, &entry, origin, trust);
                 let name = (trust != Trust::None).then_some(key.name);
                 let message = format!("{} must be {}", key.name, key.expects);
-                return self.refuse(name, &place, message, origin);
+                self.refuse(name, &entry.place, message, origin);
             }
-        };
-        // One warning for the table, not one for each member.
-        if let Err(message) = project::admit_table(key, origin, trust) {
-            return self.warn(&place, message);
+            Shape::Table | Shape::Models => {
+                // One warning for the table, not one for each member.
+                if let Err(message) = project::admit_table(key, origin, trust) {
+                    self.tell_misplaced(key, &entry, origin, trust);
+                    return self.warn(&entry.place, message);
+                }
+                match key.shape {
+                    Shape::Models => self.lay_models(key, entry, origin, trust),
+                    _ => self.lay_table(key, entry, origin, trust),
+                }
+            }
         }
-        let mut spellings = BTreeSet::new();
-        for member in inner {
-            if key.shape == Shape::Models {
-                self.lay_model(key, member, origin, trust);
-                continue;
+    }
+
+    /// A name that no setting has; what it holds of settings is lost.
+    fn lay_unknown(&mut self, entry: &Entry, origin: &Origin, trust: Trust) {
+        let (message, near) = misplaced::unknown(&entry.name, &misplaced::all_names());
+        let inside = misplaced::inside(entry);
+        let message = match inside.as_slice() {
+            [] => message,
+            inside => misplaced::wrapped(entry, inside, origin.is_file()),
+        };
+        let meant = near.into_iter().chain(inside).filter(|_| trust != Trust::None);
+        self.refuse(meant, &entry.place, message, origin);
+    }
+
+    /// Tells of the settings inside the value of another one, at any depth.
+    fn tell_misplaced(&mut self, key: &'static Key, table: &Entry, origin: &Origin, trust: Trust) {
+        for member in &table.members {
+            let setting = misplaced::meant_inside(&member.name).filter(|name| {
+                key.shape != Shape::Models || Key::named(name).is_some_and(|key| !key.of_models)
+            });
+            if let Some(setting) = setting {
+                let message = misplaced::misplaced(setting, key, table, origin.is_file());
+                let name = (trust != Trust::None).then_some(setting);
+                self.refuse(name, &member.place, message, origin);
             }
-            if let Some(setting) = Key::named(&member.name).filter(|_| origin.is_file()) {
-                let message = misplaced(setting.name, key);
+            self.tell_misplaced(key, member, origin, trust);
+        }
+    }
+
+    /// The value as it is meant, without the parts that its setting does not have, each of which is told; `None` when too
+    /// little is left.
+    fn sound(&mut self, key: &'static Key, entry: &Entry) -> Option<Value> {
+        let mut value = match key.empty {
+            Some(said) if is_empty_text(&entry.value) => said.into(),
+            _ => entry.value.clone(),
+        };
+        let Some(parts) = value.as_object_mut().filter(|_| !key.parts.is_empty()) else {
+            return Some(value);
+        };
+        let known = |name: &str| key.parts.contains(&name);
+        parts.retain(|name, _| known(name));
+        let fits = key.check(&value, Notation::Toml).is_ok();
+        let mut is_told = false;
+        for part in entry.members.iter().filter(|part| !known(&part.name)) {
+            is_told = true;
+            // What is a setting was told as one.
+            if misplaced::meant_inside(&part.name).is_none() {
+                let rest = if fits { "the rest of it is used" } else { "nothing of it is used" };
+                self.warn(&part.place, format!("{}; {rest}", misplaced::unknown_part(key, &part.name)));
+            }
+        }
+        (fits || !is_told).then_some(value)
+    }
+
+    /// A table of which each member stands for itself.
+    fn lay_table(&mut self, key: &'static Key, table: Entry, origin: &Origin, trust: Trust) {
+        let mut spellings = BTreeSet::new();
+        for member in &table.members {
+            // In a file it is the table above that makes it a member; elsewhere somebody put it there.
+            let setting =
+                Key::named(&member.name).filter(|setting| origin.is_file() || unusable::bounds(setting.name));
+            if let Some(setting) = setting {
+                let message = misplaced::misplaced(setting.name, key, &table, origin.is_file());
                 self.refuse(Some(setting.name), &member.place, message, origin);
             }
+            self.tell_misplaced(key, member, origin, trust);
             let path = [key.spelling(&member.name)];
             if !spellings.insert(path.clone()) {
                 let message = format!("{} holds {} twice: remove one of them", key.name, member.name);
                 self.refuse(Some(key.name), &member.place, message, origin);
                 continue;
             }
-            self.lay_value(key, &path, member.value, &member.place, origin, trust);
+            self.lay_value(key, &path, member.value.clone(), &member.place, origin, trust);
+        }
+    }
+
+    /// The settings of single models.
+    fn lay_models(&mut self, key: &'static Key, models: Entry, origin: &Origin, trust: Trust) {
+        for model in &models.members {
+            if model.value.is_object() {
+                self.lay_model(key, model, origin, trust);
+                continue;
+            }
+            let shown: String = model.name.chars().take(LONGEST_NAME).collect();
+            let setting = misplaced::meant_inside(&model.name);
+            let message = match setting {
+                Some(setting) => misplaced::misplaced(setting, key, &models, origin.is_file()),
+                None => format!("{}.{shown:?} must be a table, such as {{ temperature = 0.2 }}", key.name),
+            };
+            self.refuse(setting, &model.place, message, origin);
+            self.tell_misplaced(key, model, origin, trust);
         }
     }
 
     /// The settings of one model.
-    fn lay_model(&mut self, key: &'static Key, model: Entry, origin: &Origin, trust: Trust) {
-        if !model.value.is_object() {
-            let shown: String = model.name.chars().take(LONGEST_NAME).collect();
-            let setting = Key::named(&model.name).map(|setting| setting.name);
-            let message = match setting {
-                Some(setting) => misplaced(setting, key),
-                None => format!("{}.{shown:?} must be a table, such as {{ temperature = 0.2 }}", key.name),
-            };
-            return self.refuse(setting, &model.place, message, origin);
-        }
-        for setting in model.members {
+    fn lay_model(&mut self, key: &'static Key, model: &Entry, origin: &Origin, trust: Trust) {
+        for setting in &model.members {
             let named = Key::named(&setting.name);
             let Some(of_model) = named.filter(|key| key.of_models) else {
-                let names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-                let (message, meant) = match named {
-                    Some(named) => (
-                        format!(
-                            "{} cannot be set for single models: write it above the first [table] line",
-                            named.name
-                        ),
-                        Some(named.name),
-                    ),
-                    None => unknown(&setting.name, &names),
-                };
-                self.refuse(meant, &setting.place, message, origin);
+                match named {
+                    Some(named) => {
+                        let message = misplaced::not_of_models(named.name);
+                        self.refuse(Some(named.name), &setting.place, message, origin);
+                        self.tell_misplaced(named, setting, origin, trust);
+                    }
+                    None => self.lay_unknown(setting, origin, trust),
+                }
                 continue;
             };
-            if let Err(message) = of_model.check(&setting.value) {
+            self.tell_misplaced(of_model, setting, origin, trust);
+            let Some(value) = self.sound(of_model, setting) else { continue };
+            if let Err(message) = of_model.check(&value, origin.notation()) {
                 self.warn(&setting.place, message);
                 continue;
             }
-            let path = [model.name.clone(), setting.name];
-            self.lay_value(key, &path, setting.value, &setting.place, origin, trust);
+            let path = [model.name.clone(), setting.name.clone()];
+            self.lay_value(key, &path, value, &setting.place, origin, trust);
         }
     }
 
@@ -266,7 +342,7 @@ impl Layers {
     ) {
         let nest = |value, name: &String| Value::Object([(name.clone(), value)].into_iter().collect());
         let value = path.iter().rev().fold(value, nest);
-        let proposed = match key.check(&value) {
+        let proposed = match key.check(&value, origin.notation()) {
             Ok(proposed) => proposed,
             Err(message) => {
                 let name = (trust != Trust::None).then_some(key.name);
@@ -295,15 +371,20 @@ impl Layers {
         }
     }
 
-    /// Warns; and what decides where a turn's data goes holds every turn up until it is mended, `name` being the
-    /// setting that was meant.
-    fn refuse(&mut self, name: Option<&'static str>, place: &str, message: String, origin: &Origin) {
-        self.warn(place, message);
-        if let (Some(name), Some(warning)) =
-            (name.filter(|name| unusable::decides(name)), self.warnings.last())
-        {
-            self.settings.unusable.push(Unusable::new(name, origin, warning.clone()));
-        }
+    /// Warns; and what decides where a turn's data goes or bounds a turn holds every turn up until it is mended, `names`
+    /// being the settings that were meant.
+    fn refuse(
+        &mut self,
+        names: impl IntoIterator<Item = &'static str>,
+        place: &str,
+        message: String,
+        origin: &Origin,
+    ) {
+        let warning = Warning { place: place.to_owned(), message };
+        let deciding = names.into_iter().filter(|name| unusable::decides(name));
+        let unusable = deciding.map(|name| Unusable::new(name, origin, warning.clone()));
+        self.settings.unusable.extend(unusable);
+        self.warnings.push(warning);
     }
 
     fn warn(&mut self, place: &str, message: String) {
@@ -342,6 +423,10 @@ pub(super) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
+fn is_empty_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
 /// One table over another, member by member.
 fn merged(below: Value, above: Value) -> Value {
     match (below, above) {
@@ -357,41 +442,4 @@ fn merged(below: Value, above: Value) -> Value {
         }
         (_, above) => above,
     }
-}
-
-/// What is said of a name that no setting of `names` has, and the setting that was probably meant.
-fn unknown(name: &str, names: &[&'static str]) -> (String, Option<&'static str>) {
-    // `maxSteps` and `max-steps` are `max_steps`.
-    let mut spelling = String::new();
-    for c in name.chars() {
-        if c.is_uppercase() {
-            spelling.push('_');
-        }
-        spelling.extend(if c == '-' { '_' } else { c }.to_lowercase());
-    }
-    let shown: String = name.chars().take(LONGEST_NAME).collect();
-    match similar::get_close_matches(spelling.as_str(), names, 1, LIKENESS).first() {
-        Some(near) => (format!("there is no setting {shown}; did you mean {near}?"), Some(near)),
-        None => (format!("there is no setting {shown}; askls status lists them all"), None),
-    }
-}
-
-/// What is said of a setting that a file writes below the header of a table.
-fn misplaced(setting: &str, table: &Key) -> String {
-    let table = table.name;
-    format!(
-        "{setting} stands below [{table}] and is taken for a part of it: write the setting above the first [table] line"
-    )
-}
-
-/// What is said of settings that stand inside a table of another name, as of `[askls]` in a file.
-fn wrapped(name: &str, value: &Value, origin: &Origin) -> Option<String> {
-    let members = value.as_object()?;
-    let setting = KEYS.iter().find(|key| members.contains_key(key.name))?.name;
-    let shown: String = name.chars().take(LONGEST_NAME).collect();
-    Some(match (origin.is_file(), name) {
-        (true, "askls") => "settings stand in no table here: remove the line [askls]".to_owned(),
-        (true, _) => format!("there is no table {shown}: write {setting} above the first [table] line"),
-        (false, _) => format!("there is no setting {shown}: write {setting} beside it, not inside"),
-    })
 }

@@ -160,10 +160,10 @@ mod tests {
             settings,
             "my-model",
             expect![[r#"
-            price: input $3, cached $0.25, output $4.5 per million tokens ([models."my-model"])
-            models: [models."my-model"] sets price = {"cached":0.25,"input":3,"output":4.5}
-            models: [models."my-*"] sets store = true, temperature = 0.5
-        "#]],
+                price: input $3, cached $0.25, output $4.5 per million tokens ([models."my-model"])
+                models: [models."my-model"] sets price = { cached = 0.25, input = 3, output = 4.5 }
+                models: [models."my-*"] sets store = true, temperature = 0.5
+            "#]],
         );
         check(
             settings,

@@ -21,7 +21,7 @@ pub use types::{
     Steps, ToolChoiceText,
 };
 
-pub(super) use key::{LONGEST_NAME, NOT_IN_JSON, ProjectRule, Shape};
+pub(super) use key::{LONGEST_NAME, NOT_IN_JSON, Notation, ProjectRule, Shape};
 use types::{base_url, variable};
 
 /// A question that is still open after this long counts as a no: long enough to read a command line, short enough
@@ -30,7 +30,8 @@ pub const DEFAULT_APPROVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The settings of askls. The names are the same in the user's file (`askls/config.toml` in the platform's configuration
 /// folder), the project's file (`.askls/config.toml`), `initializationOptions`, and the `askls` section of
-/// `workspace/didChangeConfiguration`. Each place overrides the ones before it; a project may only narrow.
+/// `workspace/didChangeConfiguration`. Each place overrides the ones before it; a project may only narrow. A project is trusted
+/// when the user's file lists its folder in `trusted_folders`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[schemars(title = "askls settings", rename = "Settings", extend("additionalProperties" = false))]
 pub struct Values {
@@ -39,34 +40,29 @@ pub struct Values {
     /// How the model server is spoken to. Default: `responses` for api.openai.com, `messages` for
     /// api.anthropic.com, `chat` for any other server.
     pub wire: Option<Wire>,
-    /// Where the model server's API begins, such as `http://127.0.0.1:11434/v1`. A project may set it only when the user's
-    /// file trusts its folder.
+    /// Where the model server's API begins, such as `http://127.0.0.1:11434/v1`. Ignored in untrusted projects.
     #[serde(default, deserialize_with = "base_url")]
     #[schemars(!default)]
     pub base_url: Option<String>,
-    /// Name of the environment variable that holds the key, in capitals; never the key itself. A project may set it only
-    /// when the user's file trusts its folder.
+    /// Name of the environment variable that holds the key, in capitals; never the key itself. Ignored in untrusted projects.
     #[serde(default, deserialize_with = "variable")]
     #[schemars(!default, regex(pattern = "^[A-Z_][A-Z0-9_]*$"))]
     pub api_key_env: Option<String>,
     /// Program and arguments that print the key, such as `["pass", "show", "openai"]`; run without a shell, and only when
-    /// a request needs the key. A string is split at spaces. A project may set it only when the user's file trusts its folder.
+    /// a request needs the key. A string is split at spaces. Ignored in untrusted projects.
     pub api_key_command: Option<CommandLine>,
     /// The header that carries the key. `authorization` carries `Bearer …`; any other carries just the key. Default:
-    /// `authorization`; `x-api-key` for the wire `messages`, and `api-key` at Azure. A project may set it only when the user's file trusts its folder.
+    /// `authorization`; `x-api-key` for the wire `messages`, and `api-key` at Azure. Ignored in untrusted projects.
     pub auth_header: Option<Header>,
-    /// Headers to send with every request to the model server; the values are never shown. A project may
-    /// set them only when the user's file trusts its folder.
+    /// Headers to send with every request to the model server; the values are never shown. Ignored in untrusted projects.
     pub headers: Option<BTreeMap<Header, SecretText>>,
-    /// What to add to the query of the server's address, such as `{ api-version = "preview" }`. A project may set it only when
-    /// the user's file trusts its folder.
+    /// What to add to the query of the server's address, such as `{ api-version = "preview" }`. Ignored in untrusted projects.
     pub query: Option<BTreeMap<String, SecretText>>,
     /// The proxy on the way to the model server, such as `http://host:3128`; `none` for no proxy. Default: `HTTPS_PROXY`,
-    /// `HTTP_PROXY` and `NO_PROXY`, or the system's. A server on this machine is reached without one. A project may set it
-    /// only when the user's file trusts its folder.
+    /// `HTTP_PROXY` and `NO_PROXY`, or the system's. A server on this machine is reached without one. Ignored in untrusted projects.
     pub proxy: Option<ProxyText>,
     /// A PEM file of certificate authorities to trust in addition to the system's, such as the one of a company's
-    /// proxy. A project may set it only when the user's file trusts its folder.
+    /// proxy. Ignored in untrusted projects.
     pub ca_file: Option<FilePath>,
     /// Seconds to wait for a connection to the model server.
     #[schemars(extend("default" = DEFAULT_CONNECT_TIMEOUT.as_secs()))]
@@ -79,7 +75,7 @@ pub struct Values {
     /// Most requests for one step while the model server is busy or replies break off; 1 means no second attempt.
     #[schemars(extend("default" = RetryPolicy::default().max_attempts))]
     pub max_attempts: Option<Attempts>,
-    /// Seconds before the second attempt; each further wait is twice as long.
+    /// Seconds before the second attempt; each further wait is twice as long, plus or minus 50 % at random.
     #[schemars(extend("default" = RetryPolicy::default().first_wait.as_secs()))]
     pub retry_wait: Option<Seconds>,
     /// The longest wait in seconds that a model server may ask for.
@@ -97,18 +93,19 @@ pub struct Values {
     /// Most model requests in one turn.
     #[schemars(extend("default" = DEFAULT_MAX_STEPS))]
     pub max_steps: Option<Steps>,
-    /// Most tokens of one turn, read and written, over all its requests; the reply that goes beyond is the last one. By
+    /// Most tokens of one turn, input plus output, over all its requests; the reply that exceeds it is the last one. By
     /// estimate for a server that counts none. Default: no bound.
     pub max_turn_tokens: Option<Tokens>,
-    /// Most calls of tools in one turn. Default: no bound.
+    /// Most tool calls in one turn. Default: no bound.
     pub max_tool_calls: Option<Calls>,
     /// Seconds that one turn may take, with its questions to you and its waits for the server. Default: as long as it takes.
     pub turn_timeout: Option<Seconds>,
-    /// Most dollars that one turn may cost; the reply that goes beyond is the last one. Where the model's price is not
+    /// Most dollars that one turn may cost; the reply that exceeds it is the last one. Where the model's price is not
     /// known, a warning says that this bound cannot be held. Default: no bound.
     pub max_cost: Option<Dollars>,
     /// What happens when a turn has reached `max_steps`, `max_turn_tokens`, `max_tool_calls`, `turn_timeout` or `max_cost`.
-    /// After tokens, time and money no further request is made: there `final_answer` is as `message`.
+    /// After tokens, time and money no further request is made: there `final_answer` is the same as `message`. A project may
+    /// only make it stricter: `error` is stricter than `message`, and `message` than `final_answer`.
     #[schemars(extend("default" = OnLimit::default()))]
     pub on_limit: Option<OnLimit>,
     /// What happens when the model calls a tool that does not exist.
@@ -124,7 +121,7 @@ pub struct Values {
     /// turn back. A project may not change it.
     #[schemars(extend("default" = true))]
     pub checkpoints: Option<bool>,
-    /// What goes ahead without a question.
+    /// What goes ahead without a question. Staging an edit writes nothing.
     #[schemars(extend("default" = Approvals::default()))]
     pub approvals: Option<Approvals>,
     /// Seconds after which a question that nobody answers counts as a no.
@@ -134,7 +131,7 @@ pub struct Values {
     #[schemars(extend("default" = run_command::DEFAULT_TIMEOUT.as_secs()))]
     pub command_timeout: Option<Seconds>,
     /// Program and first arguments that take a command line as the last argument, such as `["/bin/sh", "-c"]`. Default: the
-    /// platform's shell. A project may set it only when the user's file trusts its folder.
+    /// platform's shell. Ignored in untrusted projects.
     pub shell: Option<Shell>,
     /// Whether `askls.ask` is answered at once while the turn goes on.
     #[schemars(extend("default" = Background::default()))]

@@ -4,6 +4,15 @@ use serde_json::json;
 
 use super::*;
 
+mod misplaced;
+
+impl Choice {
+    /// Why an ask of a model server ends.
+    fn held_up(self) -> Option<String> {
+        self.unbounded.or(self.unusable)
+    }
+}
+
 /// Files and variables of one user, in a folder of their own.
 struct Place {
     folder: tempfile::TempDir,
@@ -145,7 +154,7 @@ fn each_layer_lies_over_the_one_before() {
                 base_url = http://localhost:1/v1 ($/config/askls/config.toml)
                 max_steps = 8 ($/project/.askls/config.toml)
                 edits = apply ($/config/askls/config.toml)
-                shell = /bin/bash (editor)
+                shell = ["/bin/bash", "-lc"] (editor)
             "#]],
         );
 }
@@ -180,10 +189,10 @@ fn a_value_that_does_not_fit_costs_only_itself() {
                 ! $/config/askls/config.toml:1:1: max_steps must be a whole number from 1 to 10000, not 0
                 ! $/config/askls/config.toml:2:1: on_limit must be one of error, message, final_answer, not "never"
                 ! $/config/askls/config.toml:3:1: wire must be one of responses, chat, messages, not 3
-                ! $/config/askls/config.toml:4:1: shell must be a list such as ["/bin/sh", "-c"]: the program and its first arguments
+                ! $/config/askls/config.toml:4:1: shell must be a list such as ["/bin/sh", "-c"]: the program and its first arguments, not []
                 ! $/config/askls/config.toml:7:1: base_url must be an address that begins with http:// or https://
                 ! $/config/askls/config.toml:8:1: model must be text, not 2026-01-01
-                ! $/config/askls/config.toml:9:2: edits must be one of propose, apply, immediate, not {"mode":"apply"}
+                ! $/config/askls/config.toml:9:2: edits must be one of propose, apply, immediate, not { mode = "apply" }
                 ! ASKLS_WIRE: wire must be one of responses, chat, messages, not "soap"
                 ! editor settings, command_timeout: command_timeout must be a number of seconds from 0.001 to 86400, not -1
                 ! editor settings, trusted_folders: trusted_folders is ignored here: it can only be set in your own settings file
@@ -196,12 +205,12 @@ fn a_broken_line_is_told_with_line_and_column_and_the_others_count() {
     Place::new().user("approvals = 'none'\nmodel = sk-secret\nmax_steps = 4\n").check(expect![[r#"
         max_steps = 4 ($/config/askls/config.toml)
         approvals = none ($/config/askls/config.toml)
-        ! $/config/askls/config.toml:2:9: this line is not valid TOML (string values must be quoted, expected literal string) and is not used
+        ! $/config/askls/config.toml:2:9: this line is not valid TOML and is not used: text stands in quotes: write model = "…"
     "#]]);
     Place::new().user("approvals = 'none'\nmodel = \"open\nmax_steps = 4\n").check(expect![[r#"
         max_steps = 4 ($/config/askls/config.toml)
         approvals = none ($/config/askls/config.toml)
-        ! $/config/askls/config.toml:2:14: this line is not valid TOML (invalid basic string, expected `"`) and is not used
+        ! $/config/askls/config.toml:2:14: this line is not valid TOML and is not used: the text after model = is not closed: write a second " at its end
     "#]]);
     Place::new().user("approvals = 'none'\napprovals = 'all'\n").check(expect![[r#"
         approvals = none ($/config/askls/config.toml)
@@ -359,7 +368,7 @@ fn a_folder_beside_a_trusted_one_is_not_trusted() {
         .user("trusted_folders = ['~/pro', '~/missing']")
         .project("shell = ['sh']")
         .check(expect![[r#"
-            trusted_folders = ["~/pro","~/missing"] ($/config/askls/config.toml)
+            trusted_folders = ["~/pro", "~/missing"] ($/config/askls/config.toml)
             ! $/project/.askls/config.toml:1:1: shell is ignored in a project's file, since it could run a program: set it in your own settings file, or list the project's folder in trusted_folders there
         "#]]);
 }
@@ -412,7 +421,7 @@ fn of_two_spellings_of_the_key_the_stronger_layer_counts() {
 /// Why no server may be chosen.
 fn check_unusable(place: &Place, editor: Value, expected: Expect) {
     let choice = place.load().settings.with_editor(&editor).settings.model_choice();
-    let reason = choice.unusable.unwrap_or_else(|| "none".to_owned());
+    let reason = choice.held_up().unwrap_or_else(|| "none".to_owned());
     let reason = reason.replace(place.folder.path().to_str().unwrap(), "$").replace('\\', "/");
     expected.assert_eq(reason.split("; nothing is sent").next().unwrap());
 }
@@ -455,7 +464,7 @@ fn what_decides_where_data_goes_and_cannot_be_used_is_never_left_out_in_silence(
     check(
         Place::new().user("max_steps = 3\nbase_url = \"http://localhost:8080/v1\n"),
         expect![[
-            r#"$/config/askls/config.toml:2:37: this line is not valid TOML (invalid basic string, expected `"`) and is not used"#
+            r#"$/config/askls/config.toml:2:37: this line is not valid TOML and is not used: the text after base_url = is not closed: write a second " at its end"#
         ]],
     );
     check(
@@ -465,7 +474,7 @@ fn what_decides_where_data_goes_and_cannot_be_used_is_never_left_out_in_silence(
     check(
         Place::new().user("[server]\nbase_url = 'http://localhost:8080/v1'"),
         expect![
-            "$/config/askls/config.toml:1:2: there is no table server: write base_url above the first [table] line"
+            "$/config/askls/config.toml:1:2: there is no table server: write base_url above the first [table] line and remove [server]"
         ],
     );
     check(
@@ -499,7 +508,7 @@ fn what_decides_where_data_goes_and_cannot_be_used_is_never_left_out_in_silence(
 fn what_is_broken_elsewhere_or_said_again_by_a_stronger_layer_holds_nothing_up() {
     let check = |place: Place| check_unusable(&place, json!(null), expect!["none"]);
     check(Place::new());
-    check(Place::new().user("# base_url = 'x'\nmodel = \"open\nmax_steps = 0\n"));
+    check(Place::new().user("# base_url = 'x'\nmodel = \"open\nmax_steps = 4\n"));
     check(Place::new().user("base_url = 'http://localhost:1/v1'\nmodel = \"open\n"));
     check(Place::new().user("base_url = 'x'").variable("ASKLS_BASE_URL", "HTTP://localhost:1/v1"));
     check(Place::new().user("api_key_env = 'x'").variable("ASKLS_API_KEY", "sk-1"));
@@ -599,7 +608,7 @@ fn a_model_may_have_settings_of_its_own_and_a_bad_one_costs_only_itself() {
 fn a_broken_line_in_a_table_costs_only_itself() {
     Place::new().user("[models.a]\nwindow = 1000\nprice = sk-secret\n[models.b]\nwindow = 2000\n").check(expect![[r#"
         models = a, b ($/config/askls/config.toml)
-        ! $/config/askls/config.toml:3:9: this line is not valid TOML (string values must be quoted, expected literal string) and is not used
+        ! $/config/askls/config.toml:3:9: this line is not valid TOML and is not used: price must be dollars per million tokens, such as { input = 1.25, output = 10 } (cached and cache_write may be added)
     "#]]);
 }
 
@@ -625,7 +634,7 @@ fn the_settings_of_a_request_are_checked_by_their_bounds() {
             ! $/config/askls/config.toml:10:1: auth_header must be the name of a header such as x-api-key, and not content-type or host
             ! $/config/askls/config.toml:11:1: proxy must be none, or an address that begins with http:// or https://
             ! $/config/askls/config.toml:12:1: ca_file must be the absolute path of a file, or one that begins with ~/, not "relative.pem"
-            ! $/config/askls/config.toml:13:1: price must be dollars per million tokens, such as { input = 1.25, output = 10 } (cached and cache_write may be added), not {"input":1}
+            ! $/config/askls/config.toml:13:1: price must be dollars per million tokens, such as { input = 1.25, output = 10 } (cached and cache_write may be added), not { input = 1 }
             ! $/config/askls/config.toml:14:1: guided must be one of auto, on, off, not true
             ! $/config/askls/config.toml:15:1: reply_timeout must be a number of seconds from 0.001 to 86400, not 86401
         "#]]);
@@ -744,7 +753,7 @@ fn a_name_that_is_set_twice_is_told_with_both_lines_and_which_one_is_used() {
         )
         .check(expect![[r#"
             model = a ($/config/askls/config.toml)
-            price = {"input":1,"output":2} ($/config/askls/config.toml)
+            price = { input = 1, output = 2 } ($/config/askls/config.toml)
             models = a, a b, b ($/config/askls/config.toml)
             edits = apply ($/config/askls/config.toml)
             ! $/config/askls/config.toml:3:1: model is set twice, in lines 2 and 3; line 2 is used: remove one of them
@@ -761,10 +770,10 @@ fn a_name_that_is_set_twice_is_told_with_both_lines_and_which_one_is_used() {
 #[test]
 fn which_of_two_lines_is_used_is_told_as_it_is() {
     for (text, used) in [
-        ("max_steps = 1\nmax_steps = 2", "line 1 is used"),
-        ("max_steps = 1\n\"max_steps\" = 2", "line 1 is used"),
-        ("max_steps = 1\n[max_steps]", "line 2 is used"),
-        ("[max_steps]\n[max_steps]", "both are used"),
+        ("max_attempts = 1\nmax_attempts = 2", "line 1 is used"),
+        ("max_attempts = 1\n\"max_attempts\" = 2", "line 1 is used"),
+        ("max_attempts = 1\n[max_attempts]", "line 2 is used"),
+        ("[max_attempts]\n[max_attempts]", "both are used"),
         ("models = 1\n[models.a]\nwindow = 5", "line 1 is used"),
         ("models = 1\nmodels.a.window = 5", "line 1 is used"),
         ("models.a.window = 5\nmodels = 1", "line 1 is used"),
@@ -779,13 +788,13 @@ fn which_of_two_lines_is_used_is_told_as_it_is() {
         let set: BTreeMap<_, _> =
             loaded.settings.shown().into_iter().map(|shown| (shown.name, shown.value)).collect();
         let windows = |model| loaded.settings.tunings().of(model).window.map(|window| window.0);
-        let found = (set["max_steps"].as_str(), windows("a"), windows("b"));
-        let expected = match (text.contains("max_steps"), used) {
+        let found = (set["max_attempts"].as_str(), windows("a"), windows("b"));
+        let expected = match (text.contains("max_attempts"), used) {
             (true, "line 1 is used") => ("1", None, None),
-            (true, _) => ("50", None, None),
-            (false, "both are used") => ("50", Some(5), Some(6)),
-            (false, _) if text.starts_with("models = 1") => ("50", None, None),
-            (false, _) => ("50", Some(5), None),
+            (true, _) => ("6", None, None),
+            (false, "both are used") => ("6", Some(5), Some(6)),
+            (false, _) if text.starts_with("models = 1") => ("6", None, None),
+            (false, _) => ("6", Some(5), None),
         };
         assert_eq!(found, expected, "{text}");
     }
@@ -811,15 +820,15 @@ fn what_decides_where_data_goes_and_stands_twice_holds_every_ask_up() {
         ("proxy = 'none'\nproxy.x = 1", "2:1: proxy.x cannot be set beside proxy, in lines 1 and 2"),
     ] {
         let place = Place::new().user(text);
-        let unusable = place.load().settings.model_choice().unusable.unwrap_or_default();
+        let unusable = place.load().settings.model_choice().held_up().unwrap_or_default();
         assert!(unusable.contains(message), "{text}\n{unusable}");
         assert!(unusable.contains(": remove one of them; nothing is sent"), "{unusable}");
     }
     let overridden = Place::new().user("base_url = 'http://a/v1'\nbase_url = 'http://b/v1'");
     let overridden = overridden.variable("ASKLS_BASE_URL", "http://localhost:1/v1");
-    assert_eq!(overridden.load().settings.model_choice().unusable, None);
+    assert_eq!(overridden.load().settings.model_choice().held_up(), None);
     let untrusted = Place::new().project("base_url = 'http://a/v1'\nbase_url = 'http://b/v1'");
-    assert_eq!(untrusted.load().settings.model_choice().unusable, None);
+    assert_eq!(untrusted.load().settings.model_choice().held_up(), None);
 }
 
 #[test]
@@ -832,20 +841,20 @@ fn a_setting_below_the_header_of_another_table_is_told_where_it_belongs() {
         models = m* ($/config/askls/config.toml)
         ! $/config/askls/config.toml:2:1: max_steps cannot be set for single models: write it above the first [table] line
         ! $/config/askls/config.toml:4:1: base_url cannot be set for single models: write it above the first [table] line
-        ! $/config/askls/config.toml:6:1: approvals stands below [query] and is taken for a part of it: write the setting above the first [table] line
+        ! $/config/askls/config.toml:6:1: approvals stands below [query] and is taken for a part of it: write approvals above the first [table] line
     "#]]);
     check_unusable(
         &place,
         json!(null),
         expect![
-            "$/config/askls/config.toml:4:1: base_url cannot be set for single models: write it above the first [table] line"
+            "$/config/askls/config.toml:2:1: max_steps cannot be set for single models: write it above the first [table] line"
         ],
     );
     check_unusable(
         &Place::new().user("[query]\na = '1'\nbase_url = 'http://a/v1'"),
         json!(null),
         expect![
-            "$/config/askls/config.toml:3:1: base_url stands below [query] and is taken for a part of it: write the setting above the first [table] line"
+            "$/config/askls/config.toml:3:1: base_url stands below [query] and is taken for a part of it: write base_url above the first [table] line"
         ],
     );
     check_unusable(
@@ -871,7 +880,7 @@ fn what_decides_where_data_goes_is_seen_in_any_table_and_spelling() {
         ("[models.a]\n[models.a.headers]\nx = 'y'", "2:11: headers cannot be set for single models"),
         ("[headers]\nproxy = 'none'", "2:1: proxy stands below [headers]"),
     ] {
-        let unusable = Place::new().user(text).load().settings.model_choice().unusable.unwrap_or_default();
+        let unusable = Place::new().user(text).load().settings.model_choice().held_up().unwrap_or_default();
         assert!(unusable.contains(message), "{text}\n{unusable}");
     }
 }
@@ -882,9 +891,9 @@ fn each_line_that_is_not_valid_toml_is_told_once() {
         .user("max_steps = 3\nmodel = sk-secret x\nedits propose\n[models.\"\nwindow = 1\n")
         .check(expect![[r#"
             max_steps = 3 ($/config/askls/config.toml)
-            ! $/config/askls/config.toml:2:9: this line is not valid TOML (string values must be quoted, expected literal string) and is not used
-            ! $/config/askls/config.toml:3:7: this line is not valid TOML (key with no value, expected `=`) and is not used
-            ! $/config/askls/config.toml:4:10: this line is not valid TOML (unclosed table, expected `]`) and is not used
+            ! $/config/askls/config.toml:2:9: this line is not valid TOML and is not used: text stands in quotes: write model = "…"
+            ! $/config/askls/config.toml:3:7: this line is not valid TOML and is not used: write = between edits and its value
+            ! $/config/askls/config.toml:4:10: this line is not valid TOML and is not used: the name of a table stands between [ and ], such as [models."qwen*"]
         "#]]);
 }
 

@@ -2,8 +2,6 @@
 //! never left out: the prompt, the files and the key would go to a server that the user did not choose, or a turn would
 //! spend what they wanted to keep.
 
-use serde_json::Value;
-
 use super::{Origin, Settings, Warning};
 
 /// The name under which a settings file counts that cannot be read at all: it may set anything.
@@ -32,8 +30,8 @@ const DECIDING: &[&str] = &[
     "ca_file",
 ];
 
-/// Bounds of a turn that nothing stands in for: without a usable value there would be none.
-const BOUNDING: &[&str] = &["max_turn_tokens", "max_tool_calls", "turn_timeout", "max_cost"];
+/// Bounds of a turn: without a usable value there would be none, or one that the user did not choose.
+const BOUNDING: &[&str] = &["max_steps", "max_turn_tokens", "max_tool_calls", "turn_timeout", "max_cost"];
 
 /// The spellings of the key: of these the strongest layer counts.
 const KEYS: &[&str] = &["api_key_env", "api_key_command", "ASKLS_API_KEY"];
@@ -49,6 +47,17 @@ pub(super) struct Unusable {
 impl Unusable {
     pub(super) fn new(name: &'static str, origin: &Origin, warning: Warning) -> Self {
         Self { name, origin: origin.clone(), warning }
+    }
+
+    pub(super) fn warning(&self) -> &Warning {
+        &self.warning
+    }
+
+    /// Why no ask goes on, for people.
+    pub(super) fn reason(&self) -> String {
+        let name = self.name;
+        let what = if bounds(name) { "is a limit that you set" } else { "decides what goes where" };
+        format!("{}; nothing is sent anywhere until this is fixed, since {name} {what}", self.warning)
     }
 
     /// Whether a stronger layer says what this one meant to say.
@@ -72,11 +81,17 @@ impl Unusable {
 pub(super) fn decides(name: &str) -> bool {
     name == WHOLE_FILE
         || DECIDING.contains(&name)
-        || BOUNDING.contains(&name)
+        || bounds(name)
         || OTHER_VARIABLES.iter().any(|(_, other)| *other == name)
 }
 
-fn all_deciding() -> impl Iterator<Item = &'static str> {
+/// Whether a setting bounds a turn, by its name.
+pub(super) fn bounds(name: &str) -> bool {
+    BOUNDING.contains(&name)
+}
+
+/// The names of the settings that decide.
+pub(super) fn all_deciding() -> impl Iterator<Item = &'static str> {
     DECIDING.iter().chain(BOUNDING).copied()
 }
 
@@ -87,17 +102,17 @@ pub(super) fn mentioned(text: &str) -> impl Iterator<Item = &'static str> {
     all_deciding().filter(move |name| said.contains(name) || said.contains(&name.replace('_', "")))
 }
 
-/// The deciding setting inside a table that is none, as `[askls]` in a file.
-pub(super) fn inside(value: &Value) -> Option<&'static str> {
-    let table = value.as_object()?;
-    all_deciding().find(|name| table.contains_key(*name))
+/// Why no server may be chosen with these settings; `None` when one may.
+pub(super) fn of_way(settings: &Settings) -> Option<&Unusable> {
+    first(settings, |name| !bounds(name))
 }
 
-/// Why no server may be chosen with these settings, for people; `None` when one may.
-pub(super) fn reason(settings: &Settings) -> Option<String> {
-    let unusable = settings.unusable.iter().find(|unusable| !unusable.is_overridden(settings))?;
-    let name = unusable.name;
-    let what =
-        if BOUNDING.contains(&name) { "bounds what a turn may cost" } else { "decides what goes where" };
-    Some(format!("{}; nothing is sent anywhere until this is fixed, since {name} {what}", unusable.warning))
+/// Why no turn may begin with these settings, whatever model answers; `None` when one may.
+pub(super) fn of_bounds(settings: &Settings) -> Option<&Unusable> {
+    first(settings, bounds)
+}
+
+fn first(settings: &Settings, is_meant: impl Fn(&str) -> bool) -> Option<&Unusable> {
+    let mut all = settings.unusable.iter();
+    all.find(|unusable| is_meant(unusable.name) && !unusable.is_overridden(settings))
 }

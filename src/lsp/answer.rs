@@ -325,6 +325,13 @@ mod tests {
     }
 
     #[test]
+    fn one_step_is_not_several() {
+        let limit = StopReason::Limit(Limit::Steps);
+        assert_eq!(ending(&TurnResult { steps: 1, ..result(limit, "", None) }), "stopped after 1 step");
+        assert_eq!(ending(&result(limit, "", None)), "stopped after 3 steps");
+    }
+
+    #[test]
     fn a_limit_is_named_once() {
         let limit = StopReason::Limit(Limit::RepeatedCall);
         check(

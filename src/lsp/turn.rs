@@ -22,7 +22,7 @@ use crate::{
     config::{Background, Edits, Settings, ShowAnswer},
     protocol::{StopReason, ThreadId, Usage},
     tools::Toolbox,
-    workspace::{TurnFiles, checkpoints::TurnMark, position},
+    workspace::{Outlook, TurnFiles, checkpoints::TurnMark, position},
 };
 
 /// LSP's `RequestFailed`: the request was right and could not be done.
@@ -103,7 +103,12 @@ impl Turn {
     async fn run(self, mut thread: Thread, settings: Settings, token: Option<Token>) -> Result<Value> {
         let thread_id = thread.id().clone();
         let observer = Observer::start(Arc::clone(&self.session.editor), token);
-        let files = Arc::new(TurnFiles::new(Arc::clone(&self.session.workspace)));
+        let outlook = match settings.edits() {
+            Edits::Apply => Outlook::Applied,
+            Edits::Propose | Edits::Immediate => Outlook::Proposed,
+        };
+        let files = TurnFiles::new(Arc::clone(&self.session.workspace)).with_outlook(outlook);
+        let files = Arc::new(files);
         let mark = TurnMark::new(&thread_id, &self.params.prompt);
         let steps = Arc::new(StepEdits::of(mark));
         let work = self.work(&mut thread, &settings, &files, &steps, &observer);

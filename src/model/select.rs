@@ -54,6 +54,8 @@ pub struct Choice {
     /// Why no server may be chosen: something that decides which one is set and cannot be used. The model inside askls
     /// can still be asked for by its name.
     pub unusable: Option<String>,
+    /// Why no model may be asked, the one inside askls included: a bound of the turn that cannot be used.
+    pub unbounded: Option<String>,
     /// The key that was set for askls.
     pub key: Option<KeySource>,
     /// A service's own variables: its key goes to the service and to the base URL beside it, nowhere else.
@@ -89,7 +91,10 @@ pub struct Chosen {
 /// # Errors
 /// [`ErrorKind::Settings`] when what is set cannot work, with what to change.
 pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
-    if choice.base_url.is_none() && choice.model.as_deref() == Some(OFFLINE) {
+    if let Some(reason) = &choice.unbounded {
+        return Err(settings_error(reason));
+    }
+    if choice.is_offline() {
         return Ok(offline("the setting model says so".to_owned()));
     }
     if let Some(reason) = &choice.unusable {
@@ -121,6 +126,11 @@ pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
 }
 
 impl Choice {
+    /// Whether the model inside askls is asked for by its name.
+    pub fn is_offline(&self) -> bool {
+        self.base_url.is_none() && self.model.as_deref() == Some(OFFLINE)
+    }
+
     /// The server at `base_url`, which comes from `setting` for the given reason.
     async fn server(
         &self,

@@ -34,7 +34,7 @@ pub struct Tuning {
     pub context_tokens: Option<Tokens>,
     /// The model's whole window in tokens, if neither the server nor askls knows it.
     pub window: Option<Tokens>,
-    /// Whether reasoning goes back with the calls that it led to, under the name that it came by (wire `chat`).
+    /// Whether reasoning goes back with the calls that it led to, in the same field it arrived in (wire `chat`).
     #[schemars(extend("default" = true))]
     pub echo_reasoning: Option<bool>,
     /// Whether text between `<think>` and `</think>` at the beginning of a reply is treated as reasoning (wire `chat`).
@@ -43,13 +43,13 @@ pub struct Tuning {
     /// Whether two messages in a row that have the same role are merged, for servers that refuse them (wire `chat`).
     #[schemars(extend("default" = false))]
     pub strict_alternation: Option<bool>,
-    /// The content of an assistant message that only has calls (wire `chat`).
+    /// What to send as content when an assistant message has only tool calls (wire `chat`).
     #[schemars(extend("default" = NullContent::default()))]
     pub null_content: Option<NullContent>,
     /// Whether a complete, valid call of an offered tool that comes as text is treated as a call. Default: `true` for a
     /// server on this machine, else `false`.
     pub text_calls: Option<bool>,
-    /// Whether each step of a small model is bound to a schema of what can be done.
+    /// Whether each step of a small model is constrained to the actions that exist.
     #[schemars(extend("default" = Guided::default()))]
     pub guided: Option<Guided>,
     /// Dollars per million tokens, for models whose price askls does not know: `input`, `output`, and, if they

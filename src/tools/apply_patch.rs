@@ -1,6 +1,6 @@
 //! `apply_patch`: changes of several files in the patch format that some models are trained on, all or none.
 
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -65,7 +65,7 @@ impl Tool for ApplyPatch {
         one_line(&names.join(", "), 80)
     }
 
-    fn preview(args: &Args) -> String {
+    fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         visible(&args.input)
     }
 
@@ -112,7 +112,7 @@ fn apply(files: &TurnFiles, input: &str) -> Result<String, ToolError> {
             }
         };
     }
-    Ok(staged(&answer))
+    Ok(staged(files, &answer))
 }
 
 impl Plan<'_> {

@@ -1,5 +1,7 @@
 //! `delete_file`.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,7 +32,7 @@ impl Tool for DeleteFile {
         one_line(&args.path, 80)
     }
 
-    fn preview(args: &Args) -> String {
+    fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         format!("delete {}", visible_path(&args.path))
     }
 
@@ -38,7 +40,7 @@ impl Tool for DeleteFile {
         stage(context, move |files| {
             let path = files.resolve(&args.path)?;
             files.stage_all(vec![StagedChange::Delete { path: path.clone() }])?;
-            Ok(staged(&format!("deleted {path}")))
+            Ok(staged(files, &format!("deleted {path}")))
         })
         .await
     }

@@ -1,6 +1,6 @@
 //! `edit_file`: pieces of a file replaced by others, each where it stands exactly once.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -93,7 +93,7 @@ impl Tool for EditFile {
         one_line(&args.path, 80)
     }
 
-    fn preview(args: &Args) -> String {
+    fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         let mut text = format!("edit {}\n", visible_path(&args.path));
         let replacements = args.replacements().unwrap_or_default();
         for Replacement { find, replace_with, occurrences } in &replacements {
@@ -151,7 +151,7 @@ fn edit(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
     let after = replaced.text.clone();
     files.stage_all(vec![StagedChange::Edit { path: path.clone(), before: file.text, after }])?;
     let described = changes::describe(files, &path, &replaced, changes::MAX_SHOWN_BYTES);
-    Ok(staged(&format!("edited {path} in {described}")))
+    Ok(staged(files, &format!("edited {path} in {described}")))
 }
 
 /// Names one of several replacements before what is wrong with it; nothing for the only one.
@@ -334,7 +334,7 @@ fn three() {
     #[test]
     fn a_preview_holds_every_replacement() {
         use super::{Args, EditFile, Tool};
-        let preview = |args: Value| EditFile::preview(&serde_json::from_value::<Args>(args).unwrap());
+        let preview = |args: Value| EditFile::preview(&serde_json::from_value::<Args>(args).unwrap(), &[]);
         expect![[r#"
             edit a.rs
             @@ every place

@@ -1,5 +1,7 @@
 //! `move_file`.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -33,7 +35,7 @@ impl Tool for MoveFile {
         format!("{} → {}", one_line(&args.from, 60), one_line(&args.to, 60))
     }
 
-    fn preview(args: &Args) -> String {
+    fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         format!("move {} to {}", visible_path(&args.from), visible_path(&args.to))
     }
 
@@ -45,7 +47,7 @@ impl Tool for MoveFile {
                 return Err(ToolError(format!("{from} and {} are the same file", args.to)));
             }
             files.stage_all(vec![StagedChange::Move { from: from.clone(), to: to.clone() }])?;
-            Ok(staged(&format!("moved {from} to {to}")))
+            Ok(staged(files, &format!("moved {from} to {to}")))
         })
         .await
     }

@@ -105,7 +105,7 @@ impl HeadTail {
         let gap = if self.head.is_empty() || self.head.ends_with('\n') { "" } else { "\n" };
         let lines = match lines {
             0 => String::new(),
-            1 => " in one line".to_owned(),
+            1 => " in 1 line".to_owned(),
             lines => format!(" in {lines} lines"),
         };
         format!("{}{gap}… {bytes} bytes{lines} left out here …\n{}", self.head, self.tail)

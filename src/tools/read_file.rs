@@ -45,8 +45,8 @@ impl Tool for ReadFile {
     fn target(args: &Args) -> String {
         let path = one_line(&args.path, 80);
         match (args.start_line, args.end_line) {
-            (None, None) => path,
-            (start, None) => format!("{path}:{}-", start.unwrap_or(1)),
+            (None | Some(0 | 1), None) => path,
+            (Some(start), None) => format!("{path}:{start}-end"),
             (start, Some(end)) => format!("{path}:{}-{end}", start.unwrap_or(1)),
         }
     }
@@ -180,6 +180,16 @@ mod tests {
 
     async fn check(arguments: Value, expected: Expect) {
         expected.assert_eq(&Project::new(PROJECT).call("read_file", arguments).await);
+    }
+
+    #[test]
+    fn what_a_call_is_about_has_no_loose_end() {
+        let target =
+            |start_line, end_line| ReadFile::target(&Args { path: "a.txt".to_owned(), start_line, end_line });
+        assert_eq!(target(None, None), "a.txt");
+        assert_eq!(target(Some(1), None), "a.txt");
+        assert_eq!(target(Some(20), None), "a.txt:20-end");
+        assert_eq!(target(None, Some(9)), "a.txt:1-9");
     }
 
     // SPEC T4

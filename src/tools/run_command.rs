@@ -83,9 +83,12 @@ impl Tool for RunCommand {
         one_line(&args.command, 80)
     }
 
-    fn preview(args: &Args) -> String {
-        let folder =
-            args.path.as_deref().map_or("the first folder of the workspace".to_owned(), visible_path);
+    fn preview(args: &Args, roots: &[PathBuf]) -> String {
+        let folder = match (args.path.as_deref().map(str::trim), roots.first()) {
+            (None | Some("" | "."), Some(root)) => visible_path(&root.display().to_string()),
+            (None | Some(""), None) => "the first folder of the workspace".to_owned(),
+            (Some(path), _) => visible_path(path),
+        };
         // The command comes last: nothing in it can pass for what is said beside it.
         format!("in {folder}:\n{}", visible(&args.command))
     }
@@ -360,7 +363,10 @@ mod tests {
     fn a_preview_holds_the_whole_command_and_the_folder() {
         let command = format!("echo {}\nrm -r \u{202e}x", "y".repeat(300));
         let args = Args { command, timeout: None, path: Some("dir:\nls".to_owned()) };
-        let preview = RunCommand::preview(&args);
+        let preview = RunCommand::preview(&args, &[]);
         assert_eq!(preview, format!("in dir:\\nls:\necho {}\nrm -r \\u{{202e}}x", "y".repeat(300)));
+        let args = Args { command: "ls".to_owned(), timeout: None, path: None };
+        let roots = [PathBuf::from("/work/first"), PathBuf::from("/work/second")];
+        assert_eq!(RunCommand::preview(&args, &roots), "in /work/first:\nls");
     }
 }

@@ -1,6 +1,6 @@
 //! `write_file`: the whole text of a file, new or not.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, path::PathBuf, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ impl Tool for WriteFile {
         one_line(&args.path, 80)
     }
 
-    fn preview(args: &Args) -> String {
+    fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         format!("write {}\n{}", visible_path(&args.path), visible(&args.text))
     }
 
@@ -68,7 +68,7 @@ fn write(files: &TurnFiles, args: Args) -> Result<String, ToolError> {
         }
     };
     files.stage_all(vec![StagedChange::Write { path, text: text.into_owned() }])?;
-    Ok(staged(&report))
+    Ok(staged(files, &report))
 }
 
 /// The new text with the line ends of the old one, line by line where those are mixed, and with a line end at its very

@@ -47,6 +47,17 @@ pub struct TurnFiles {
     state: Mutex<State>,
     /// Held while something is staged, so that what was looked up still holds when it is. Reads never wait for it.
     staging: Mutex<()>,
+    outlook: Outlook,
+}
+
+/// What becomes of staged edits when the turn has come to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outlook {
+    /// The user decides about them.
+    #[default]
+    Proposed,
+    /// They are applied without a further word of the user.
+    Applied,
 }
 
 #[derive(Debug, Default)]
@@ -71,7 +82,16 @@ struct Snapshot {
 
 impl TurnFiles {
     pub fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace, state: Mutex::default(), staging: Mutex::default() }
+        Self { workspace, state: Mutex::default(), staging: Mutex::default(), outlook: Outlook::default() }
+    }
+
+    #[must_use]
+    pub fn with_outlook(self, outlook: Outlook) -> Self {
+        Self { outlook, ..self }
+    }
+
+    pub fn outlook(&self) -> Outlook {
+        self.outlook
     }
 
     pub fn workspace(&self) -> &Arc<Workspace> {

@@ -104,13 +104,13 @@ fn a_setting_that_nobody_knows_is_named_and_the_rest_works() {
     let model = model();
     let mut client = Client::builder(&Project::new(""))
         .model(&model)
-        .settings(json!({"max_stepz": 7, "max_steps": 6}))
+        .settings(json!({"approval_timeot": 7, "max_steps": 6}))
         .start();
     assert_eq!(max_steps(&mut client), 6);
     let warning = client.wait_notification("window/showMessage");
-    assert!(warning["message"].as_str().unwrap().contains("max_stepz"), "{warning}");
+    assert!(warning["message"].as_str().unwrap().contains("approval_timeot"), "{warning}");
     let status = client.command("askls.status", json!({}));
-    assert!(status["warnings"][0].as_str().unwrap().contains("max_stepz"), "{status}");
+    assert!(status["warnings"][0].as_str().unwrap().contains("approval_timeot"), "{status}");
 }
 
 #[test]

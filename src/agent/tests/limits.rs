@@ -12,7 +12,7 @@ async fn a_turn_that_uses_up_its_steps_ends_with_that_limit_and_a_thread_that_go
     bench.agent.limits = Limits { max_steps: 2, on_limit: OnLimit::Message, ..Limits::default() };
     let result = bench.ask("count").await;
     expect![[r#"
-        => limit steps: stopped after 2 steps, the limit of max_steps (the last tool was add); raise it to go further
+        => limit steps: stopped after 2 steps, the max_steps limit (the last tool was add); raise it to go further
     "#]]
     .assert_eq(&ending(&result));
     assert_eq!((bench.model.requests(), result.answer.as_str()), (2, "looking"));
@@ -45,7 +45,7 @@ async fn a_final_answer_is_one_more_request_in_which_no_tool_may_be_called() {
         output: 2
         call: add {"a":3,"b":0}
         error: this call did not run: the turn ended before it was its turn
-        => limit steps: stopped after 2 steps, the limit of max_steps (the last tool was add), and no final answer came; raise it to go further
+        => limit steps: stopped after 2 steps, the max_steps limit (the last tool was add), and no final answer came; raise it to go further
     "#]]
     .assert_eq(&(bench.history() + &ending(&result)));
 }
@@ -254,13 +254,13 @@ async fn calls_beyond_the_last_one_are_left_out_and_a_final_answer_may_still_be_
         call: add {"a":3,"b":0}
         output: 2
         error: this call did not run: no more calls may be made in this turn
-        => limit tool_calls: stopped after 2 calls, the limit of max_tool_calls (the next would have been add); raise it to go further
+        => limit tool_calls: stopped after 2 calls, the max_tool_calls limit (the next would have been add); raise it to go further
     "#]].assert_eq(&(bench.history() + &ending(&result)));
 
     let mut bench = bounded(script(), two(OnLimit::FinalAnswer));
     let result = bench.ask("count").await;
     expect![[r#"
-        => answer: stopped after 2 calls, the limit of max_tool_calls (the next would have been add); this is what the agent knew by then
+        => answer: stopped after 2 calls, the max_tool_calls limit (the next would have been add); this is what the agent knew by then
     "#]].assert_eq(&ending(&result));
     assert_eq!((result.answer.as_str(), bench.model.tool_choices()[2].as_str()), ("so far: 2", "None"));
 }
@@ -286,7 +286,7 @@ async fn a_turn_whose_time_is_up_ends_what_it_runs() {
         agent: I look.
         call: look {"milliseconds":3600000}
         error: look was cancelled before it ended
-        => limit time: stopped after 90 s, the limit of turn_timeout; raise it to go further
+        => limit time: stopped after 90 s, the turn_timeout limit; raise it to go further
     "#]]
     .assert_eq(&(bench.history() + &ending(&result)));
     assert_eq!(result.answer, "I look.");
@@ -303,7 +303,7 @@ async fn a_reply_that_does_not_come_is_waited_for_until_the_time_is_up() {
     expect![[r#"
         user: look
         agent (partial): Half an 
-        => limit time: stopped after 1.5 s, the limit of turn_timeout; raise it to go further
+        => limit time: stopped after 1.5 s, the turn_timeout limit; raise it to go further
     "#]]
     .assert_eq(&(bench.history() + &ending(&result)));
     assert_eq!(result.answer, "");

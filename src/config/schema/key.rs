@@ -30,6 +30,10 @@ pub struct Key {
     pub default: &'static str,
     pub(in crate::config) project: ProjectRule,
     pub(in crate::config) shape: Shape,
+    /// The members that a value which is a table has.
+    pub(in crate::config) parts: &'static [&'static str],
+    /// What an empty text in a file says; elsewhere it stands for what was left alone.
+    pub(in crate::config) empty: Option<&'static str>,
     /// Whether it may be said of one model in `models`.
     pub(in crate::config) of_models: bool,
     sight: Sight,
@@ -43,6 +47,13 @@ pub(in crate::config) enum Shape {
     Table,
     /// Settings by the names of models.
     Models,
+}
+
+/// How a place writes its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum Notation {
+    Toml,
+    Json,
 }
 
 /// What a project's file may do with a setting.
@@ -137,7 +148,10 @@ pub const KEYS: &[Key] = &[
     Key::of_models("echo_reasoning", BOOLEAN, "true", ProjectRule::Free),
     Key::of_models("think_tags", BOOLEAN, "true", ProjectRule::Free),
     Key::of_models("strict_alternation", BOOLEAN, "false", ProjectRule::Free),
-    Key::of_models("null_content", "one of null, empty_string", "null", ProjectRule::Free),
+    Key {
+        empty: Some("empty_string"),
+        ..Key::of_models("null_content", "one of null, empty_string", "null", ProjectRule::Free)
+    },
     Key::of_models(
         "text_calls",
         BOOLEAN,
@@ -145,12 +159,15 @@ pub const KEYS: &[Key] = &[
         ProjectRule::Narrower,
     ),
     Key::of_models("guided", "one of auto, on, off", "auto", ProjectRule::Free),
-    Key::of_models(
-        "price",
-        "dollars per million tokens, such as { input = 1.25, output = 10 } (cached and cache_write may be added)",
-        "",
-        ProjectRule::Trusted,
-    ),
+    Key {
+        parts: &["input", "output", "cached", "cache_write"],
+        ..Key::of_models(
+            "price",
+            "dollars per million tokens, such as { input = 1.25, output = 10 } (cached and cache_write may be added)",
+            "",
+            ProjectRule::Trusted,
+        )
+    },
     Key {
         shape: Shape::Models,
         sight: Sight::Names,
@@ -169,15 +186,12 @@ pub const KEYS: &[Key] = &[
     Key::new("approvals", "one of none, edits, all", "edits", ProjectRule::Narrower),
     Key::new("approval_timeout", SECONDS, "120", ProjectRule::Narrower),
     Key::new("command_timeout", SECONDS, "120", ProjectRule::Narrower),
-    Key {
-        sight: Sight::Program,
-        ..Key::new(
-            "shell",
-            "a list such as [\"/bin/sh\", \"-c\"]: the program and its first arguments",
-            "the platform's shell",
-            ProjectRule::Trusted,
-        )
-    },
+    Key::new(
+        "shell",
+        "a list such as [\"/bin/sh\", \"-c\"]: the program and its first arguments",
+        "the platform's shell",
+        ProjectRule::Trusted,
+    ),
     Key::new("background", "one of auto, always, never", "auto", ProjectRule::Free),
     Key::new("show_answer", "one of message, document, none", "message", ProjectRule::Free),
     Key::new("edit_lenses", BOOLEAN, "true", ProjectRule::Free),
@@ -202,7 +216,17 @@ impl Key {
         default: &'static str,
         project: ProjectRule,
     ) -> Self {
-        Self { name, expects, default, project, shape: Shape::Value, of_models: false, sight: Sight::Whole }
+        Self {
+            name,
+            expects,
+            default,
+            project,
+            shape: Shape::Value,
+            parts: &[],
+            empty: None,
+            of_models: false,
+            sight: Sight::Whole,
+        }
     }
 
     const fn of_models(
@@ -245,7 +269,7 @@ impl Key {
                 shown.join(", ")
             }
             (_, Value::String(text)) => text.clone(),
-            _ => value.to_string(),
+            _ => whole_spelling(value, Notation::Toml),
         }
     }
 
@@ -259,18 +283,20 @@ impl Key {
 
     /// Whether a value, or a table with one member, fits. The error says what is allowed, and repeats the value only where
     /// that tells no secret.
-    pub(in crate::config) fn check(&self, value: &Value) -> Result<Values, String> {
+    pub(in crate::config) fn check(&self, value: &Value, notation: Notation) -> Result<Values, String> {
         let object: Map<_, _> = [(self.name.to_owned(), value.clone())].into_iter().collect();
-        serde_json::from_value(Value::Object(object)).map_err(|_| self.fault(value))
+        serde_json::from_value(Value::Object(object)).map_err(|_| self.fault(value, notation))
     }
 
-    fn fault(&self, value: &Value) -> String {
+    fn fault(&self, value: &Value, notation: Notation) -> String {
         let is_shown = self.sight == Sight::Whole
             // Nothing that is asked for is as long as a key.
             && value.as_str().is_none_or(|text| text.len() <= LONGEST_WORD);
         match value.as_object().and_then(|members| members.iter().next()) {
             Some((name, member)) if self.shape == Shape::Table => self.member_fault(name, member),
-            _ if is_shown => format!("{} must be {}, not {}", self.name, self.expects, spelling(value)),
+            _ if is_shown => {
+                format!("{} must be {}, not {}", self.name, self.expects, spelling(value, notation))
+            }
             _ => format!("{} must be {}", self.name, self.expects),
         }
     }
@@ -298,12 +324,37 @@ impl Key {
 }
 
 /// A value as its place writes it, not too long.
-fn spelling(value: &Value) -> String {
-    let foreign = value.get(NOT_IN_JSON).and_then(Value::as_str);
-    let spelling = foreign.map_or_else(|| value.to_string(), str::to_owned);
+fn spelling(value: &Value, notation: Notation) -> String {
+    let spelling = whole_spelling(value, notation);
     match spelling.char_indices().nth(LONGEST_SHOWN) {
         Some((end, _)) => format!("{}…", &spelling[..end]),
         None => spelling,
+    }
+}
+
+fn whole_spelling(value: &Value, notation: Notation) -> String {
+    if let Some(foreign) = value.get(NOT_IN_JSON).and_then(Value::as_str) {
+        return foreign.to_owned();
+    }
+    match (value, notation) {
+        (Value::Object(members), Notation::Toml) if members.is_empty() => "{}".to_owned(),
+        (Value::Object(members), Notation::Toml) => {
+            let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            let members = members.iter().map(|(name, value)| {
+                let value = whole_spelling(value, notation);
+                match !name.is_empty() && name.chars().all(is_bare) {
+                    true => format!("{name} = {value}"),
+                    false => format!("{} = {value}", Value::from(name.as_str())),
+                }
+            });
+            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
+        }
+        (Value::Array(parts), Notation::Toml) => {
+            let parts: Vec<_> = parts.iter().map(|part| whole_spelling(part, notation)).collect();
+            format!("[{}]", parts.join(", "))
+        }
+        // Texts, numbers, true and false are written alike.
+        _ => value.to_string(),
     }
 }
 

@@ -224,7 +224,7 @@ fn not_there(path: &str, window: &Window, wish: &Replacement) -> Section {
     };
     let alone = if wish.whole_words { " as a whole word" } else { "" };
     let mut section =
-        nothing(&format!("{} does not stand in {}{where_to}{alone}", ticked(&wish.find), ticked(path)));
+        nothing(&format!("{} does not occur in {}{where_to}{alone}", ticked(&wish.find), ticked(path)));
     if let Some((number, line)) = near {
         section.paragraph(&format!("The nearest is line {number}: {}", ticked(line.trim())));
     }

@@ -209,6 +209,8 @@ static PAST_THE_END: LazyLock<Regex> =
 pub(in crate::model) enum Fate {
     /// It waits for the user.
     Proposed,
+    /// It waits for the end of the turn, and nobody is asked.
+    ToApply,
     /// The editor has made it.
     Applied,
 }
@@ -216,13 +218,18 @@ pub(in crate::model) enum Fate {
 impl Fate {
     /// From what an editing tool answered.
     pub(in crate::model) fn of(text: &str) -> Self {
-        let is_applied = text.lines().any(|line| line.starts_with("Applied in the user's editor"));
-        if is_applied { Self::Applied } else { Self::Proposed }
+        let says = |start| text.lines().any(|line| line.starts_with(start));
+        match () {
+            () if says("Applied in the user's editor") => Self::Applied,
+            () if says("Staged: ") => Self::ToApply,
+            () => Self::Proposed,
+        }
     }
 
     pub(in crate::model) fn sentence(self) -> &'static str {
         match self {
             Self::Proposed => "The edit is proposed.",
+            Self::ToApply => "The edit is applied when the turn ends.",
             Self::Applied => "The edit is applied.",
         }
     }
@@ -250,6 +257,10 @@ mod tests {
     fn an_edit_that_the_editor_has_made_is_not_called_proposed() {
         let told = |text| Fate::of(text).sentence();
         assert_eq!(told("edited a\nApplied in the user's editor, and saved."), "The edit is applied.");
+        assert_eq!(
+            told("edited a\nStaged: nothing is on disk yet; it is applied when the turn ends."),
+            "The edit is applied when the turn ends."
+        );
         assert_eq!(told("edited a\nStaged as a proposal: nothing is on disk yet."), "The edit is proposed.");
     }
 }

@@ -764,7 +764,7 @@ fn changes_are_made_in_many_phrasings() {
 
             > replace `nothing` with `something` in README.md
               read_file {"path":"README.md"}
-            Nothing was changed: `nothing` does not stand in `README.md`.
+            Nothing was changed: `nothing` does not occur in `README.md`.
 
             > remove `Default::default()` from tests/cache.rs
               read_file {"path":"tests/cache.rs"}

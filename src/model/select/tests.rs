@@ -179,6 +179,20 @@ async fn a_key_that_the_settings_name_goes_to_no_server_that_they_do_not_name() 
 }
 
 #[tokio::test]
+async fn without_a_bound_that_was_set_no_model_is_asked_at_all() {
+    let unbounded = text("max_cost must be a number");
+    for model in [text(OFFLINE), text("gpt-9"), None] {
+        check(
+            Choice { model, unbounded: unbounded.clone(), openai: openai_key(), ..Choice::default() },
+            expect![[r#"
+                ModelError { kind: Settings, message: "max_cost must be a number", retry: Never }
+            "#]],
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn no_server_is_chosen_while_what_decides_about_it_cannot_be_used() {
     let choice = Choice {
         unusable: text("base_url must be an address"),

@@ -51,7 +51,10 @@ pub(super) fn region(file: &Lines<'_>, first: usize, last: usize) -> String {
         let _ = write!(out, "\n{}: {}", line + 1, cut(file.content(line)));
     }
     if shown <= last {
-        let _ = write!(out, "\n… {} lines more", last + 1 - shown);
+        let _ = match last + 1 - shown {
+            1 => write!(out, "\n… 1 line more"),
+            more => write!(out, "\n… {more} lines more"),
+        };
     }
     out
 }
