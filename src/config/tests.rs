@@ -214,7 +214,7 @@ fn a_broken_line_is_told_with_line_and_column_and_the_others_count() {
     "#]]);
     Place::new().user("approvals = 'none'\napprovals = 'all'\n").check(expect![[r#"
         approvals = none ($/config/askls/config.toml)
-        ! $/config/askls/config.toml:2:1: approvals is set twice, in lines 1 and 2; line 1 is used: remove one of them
+        ! $/config/askls/config.toml:2:1: approvals is set twice, in lines 1 and 2: remove one of them
     "#]]);
 }
 
@@ -514,10 +514,36 @@ fn what_is_broken_elsewhere_or_said_again_by_a_stronger_layer_holds_nothing_up()
     check(Place::new().user("api_key_env = 'x'").variable("ASKLS_API_KEY", "sk-1"));
     check(Place::new().project("base_url = 'x'\nwire = 3"));
     check(Place::new().write("project/.askls/config.toml", b"\xff"));
-    check(
-        Place::new()
-            .write("config/askls/config.toml", b"\xff")
-            .variable("ASKLS_BASE_URL", "http://localhost:1/v1"),
+}
+
+#[test]
+fn a_file_that_cannot_be_read_may_bound_a_turn_whatever_server_is_named() {
+    let place = Place::new()
+        .write("config/askls/config.toml", b"max_cost = 1 # caf\xe9")
+        .variable("ASKLS_BASE_URL", "http://localhost:1/v1");
+    check_unusable(
+        &place,
+        json!({"base_url": "http://localhost:2/v1"}),
+        expect![
+            "$/config/askls/config.toml: nothing in this file is used: it cannot be read: line 1, column 19 is not UTF-8"
+        ],
+    );
+    assert!(place.load().settings.model_choice().unbounded.is_some());
+}
+
+#[test]
+fn what_needs_consent_is_not_lost_with_a_line_that_is_not_valid() {
+    check_unusable(
+        &Place::new().user("model = \"\"\"m\napprovals = \"none\"\n"),
+        json!(null),
+        expect![
+            "$/config/askls/config.toml:3:1: a text that begins with three quotes is not closed, and nothing after it is used: write the three quotes at its end"
+        ],
+    );
+    check_unusable(
+        &Place::new().user("approvals = 'non'"),
+        json!(null),
+        expect![[r#"$/config/askls/config.toml:1:1: approvals must be one of none, edits, all, not "non""#]],
     );
 }
 

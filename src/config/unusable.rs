@@ -1,6 +1,6 @@
-//! What decides where a turn's data goes or what it may cost, and cannot be used as it is written. Such a setting is
-//! never left out: the prompt, the files and the key would go to a server that the user did not choose, or a turn would
-//! spend what they wanted to keep.
+//! What decides where a turn's data goes or what it may do and cost, and cannot be used as it is written. Such a setting
+//! is never left out: the prompt, the files and the key would go to a server that the user did not choose, or a turn
+//! would do or spend what they did not want.
 
 use super::{Origin, Settings, Warning};
 
@@ -31,7 +31,8 @@ const DECIDING: &[&str] = &[
 ];
 
 /// Bounds of a turn: without a usable value there would be none, or one that the user did not choose.
-const BOUNDING: &[&str] = &["max_steps", "max_turn_tokens", "max_tool_calls", "turn_timeout", "max_cost"];
+const BOUNDING: &[&str] =
+    &["approvals", "max_steps", "max_turn_tokens", "max_tool_calls", "turn_timeout", "max_cost"];
 
 /// The spellings of the key: of these the strongest layer counts.
 const KEYS: &[&str] = &["api_key_env", "api_key_command", "ASKLS_API_KEY"];
@@ -56,7 +57,11 @@ impl Unusable {
     /// Why no ask goes on, for people.
     pub(super) fn reason(&self) -> String {
         let name = self.name;
-        let what = if bounds(name) { "is a limit that you set" } else { "decides what goes where" };
+        let what = match name {
+            WHOLE_FILE => "says what goes where and what a turn may do",
+            name if bounds(name) => "is a limit that you set",
+            _ => "decides what goes where",
+        };
         format!("{}; nothing is sent anywhere until this is fixed, since {name} {what}", self.warning)
     }
 
@@ -65,7 +70,8 @@ impl Unusable {
         let rank = self.origin.rank();
         let is_set = |name: &str| settings.origin(name).rank() > rank;
         match self.name {
-            WHOLE_FILE => is_set("base_url"),
+            // It may hold bounds as well as ways, and nobody knows which.
+            WHOLE_FILE => false,
             OPENAI_BASE_URL | ANTHROPIC_BASE_URL => settings.values.base_url.is_some(),
             name if KEYS.contains(&name) => {
                 let own_key = Origin::Environment("ASKLS_API_KEY").rank() > rank
@@ -79,15 +85,12 @@ impl Unusable {
 
 /// Whether a setting decides where data goes or what a turn may cost, by its name.
 pub(super) fn decides(name: &str) -> bool {
-    name == WHOLE_FILE
-        || DECIDING.contains(&name)
-        || bounds(name)
-        || OTHER_VARIABLES.iter().any(|(_, other)| *other == name)
+    DECIDING.contains(&name) || bounds(name) || OTHER_VARIABLES.iter().any(|(_, other)| *other == name)
 }
 
 /// Whether a setting bounds a turn, by its name.
 pub(super) fn bounds(name: &str) -> bool {
-    BOUNDING.contains(&name)
+    name == WHOLE_FILE || BOUNDING.contains(&name)
 }
 
 /// The names of the settings that decide.
@@ -104,7 +107,7 @@ pub(super) fn mentioned(text: &str) -> impl Iterator<Item = &'static str> {
 
 /// Why no server may be chosen with these settings; `None` when one may.
 pub(super) fn of_way(settings: &Settings) -> Option<&Unusable> {
-    first(settings, |name| !bounds(name))
+    first(settings, |name| name == WHOLE_FILE || !bounds(name))
 }
 
 /// Why no turn may begin with these settings, whatever model answers; `None` when one may.

@@ -1,0 +1,103 @@
+//! One settings file: reading it, and laying what can be read of it.
+
+use std::{fs, io, path::Path};
+
+use super::Layers;
+use crate::config::{
+    Origin, SettingsFile, Warning, entry,
+    project::Trust,
+    schema::Key,
+    unusable::{self, Unusable},
+};
+
+/// Settings take a few lines: a larger file is something else.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// Warnings about one file that someone reads; a project's file may be anybody's.
+const MOST_WARNINGS: usize = 20;
+
+impl Layers {
+    pub(super) fn lay_file(&mut self, path: &Path, origin: &Origin, trust: Trust) {
+        let text = match read(path) {
+            Ok(text) => text,
+            Err(error) => {
+                let exists = error.kind() != io::ErrorKind::NotFound;
+                self.settings.files.push(SettingsFile { path: path.to_owned(), exists });
+                if exists {
+                    self.refuse_file(path, &format!("it cannot be read: {error}"), origin, trust);
+                }
+                return;
+            }
+        };
+        self.settings.files.push(SettingsFile { path: path.to_owned(), exists: true });
+        let contents = match entry::of_file(path, &text) {
+            Ok(contents) => contents,
+            Err(reason) => return self.refuse_file(path, &reason, origin, trust),
+        };
+        let first = self.warnings.len();
+        if let Some(first) = contents.broken.first().filter(|_| trust != Trust::None) {
+            let read = |name: &str| contents.entries.iter().any(|entry| entry.name == name);
+            for name in unusable::mentioned(&text).filter(|name| !read(name)) {
+                let speaks = |line: usize| {
+                    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+                    unusable::mentioned(line).any(|mentioned| mentioned == name)
+                };
+                let (_, warning) = contents.broken.iter().find(|(line, _)| speaks(*line)).unwrap_or(first);
+                self.settings.unusable.push(Unusable::new(name, origin, warning.clone()));
+            }
+        }
+        self.warnings.extend(contents.broken.into_iter().map(|(_, warning)| warning));
+        for (name, Warning { place, message }) in contents.repeated {
+            let key = Key::named(&name).filter(|_| trust != Trust::None);
+            self.refuse(key.map(|key| key.name), &place, message, origin);
+        }
+        for entry in contents.entries {
+            self.lay(entry, origin, trust);
+        }
+        let more = (self.warnings.len() - first).saturating_sub(MOST_WARNINGS);
+        if more > 0 {
+            self.warnings.truncate(first + MOST_WARNINGS);
+            self.warn(
+                &path.display().to_string(),
+                match more {
+                    1 => "1 more warning about this file is not shown".to_owned(),
+                    more => format!("{more} more warnings about this file are not shown"),
+                },
+            );
+        }
+    }
+
+    /// Nothing in a file is used.
+    fn refuse_file(&mut self, path: &Path, reason: &str, origin: &Origin, trust: Trust) {
+        let name = (trust != Trust::None).then_some(unusable::WHOLE_FILE);
+        let message = format!("nothing in this file is used: {reason}");
+        self.refuse(name, &path.display().to_string(), message, origin);
+    }
+}
+
+/// A settings file's text. A folder, a device and a file of some other size or encoding are errors.
+fn read(path: &Path) -> io::Result<String> {
+    let text = String::from_utf8(read_bytes(path)?).map_err(|error| {
+        let before = error.utf8_error().valid_up_to();
+        let valid = String::from_utf8_lossy(error.as_bytes().get(..before).unwrap_or_default());
+        let (line, column) = entry::position(&valid, before);
+        io::Error::other(format!("line {line}, column {column} is not UTF-8"))
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// The bytes of a regular file of a size that people write.
+pub(in crate::config) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+        // A root that is a file has no settings below it.
+        io::ErrorKind::NotADirectory => io::ErrorKind::NotFound.into(),
+        _ => error,
+    })?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    if metadata.len() > LARGEST_FILE {
+        return Err(io::Error::other(format!("it is larger than {LARGEST_FILE} bytes")));
+    }
+    fs::read(path)
+}
