@@ -117,7 +117,15 @@ fn apply(files: &TurnFiles, input: &str) -> Result<String, ToolError> {
 
 impl Plan<'_> {
     fn take(&mut self, patch: &FilePatch) -> Result<(), ToolError> {
-        let path = self.files.resolve(&patch.path)?;
+        let goes = match &patch.change {
+            FileChange::Add { .. } => false,
+            FileChange::Delete => true,
+            FileChange::Update { move_to, .. } => move_to.is_some(),
+        };
+        let path = match goes {
+            true => self.files.resolve_itself(&patch.path)?,
+            false => self.files.resolve(&patch.path)?,
+        };
         let line = patch.line;
         match &patch.change {
             FileChange::Add { text } => {

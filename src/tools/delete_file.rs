@@ -38,7 +38,7 @@ impl Tool for DeleteFile {
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
         stage(context, move |files| {
-            let path = files.resolve(&args.path)?;
+            let path = files.resolve_itself(&args.path)?;
             files.stage_all(vec![StagedChange::Delete { path: path.clone() }])?;
             Ok(staged(files, &format!("deleted {path}")))
         })
@@ -89,6 +89,17 @@ mod tests {
             expect!["error: . is a directory, not a file; list it, or name a file in it"],
         )
         .await;
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_link_is_not_taken_for_the_file_behind_it() {
+        let project = Project::new("//- /real.txt\none\n");
+        std::os::unix::fs::symlink("real.txt", project.path("link.txt")).unwrap();
+        expect!["error: link.txt is a link to real.txt, and only files are deleted or moved; name real.txt if that one is meant, or use a command for the link"].assert_eq(&project.call("delete_file", json!({"path": "link.txt"})).await);
+        expect!["error: ./link.txt is a link to real.txt, and only files are deleted or moved; name real.txt if that one is meant, or use a command for the link"]
+            .assert_eq(&project.call("move_file", json!({"from": "./link.txt", "to": "new.txt"})).await);
+        assert!(project.context.files.proposal().is_empty());
     }
 
     #[tokio::test]

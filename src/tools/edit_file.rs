@@ -139,6 +139,7 @@ fn edit(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
         }
     }
     let path = files.resolve(&args.path)?;
+    files.check_editable(&path)?;
     let file = files.read(&path).map_err(|error| match error {
         FileError::Missing(_) => ToolError(format!("{error}; use write_file to create it")),
         error => error.into(),
@@ -284,6 +285,13 @@ fn three() {
             ],
         )
         .await;
+    }
+
+    #[tokio::test]
+    async fn a_notebook_is_refused_for_what_it_is() {
+        let project = Project::new("//- /a.ipynb\n{}\n");
+        let edit = json!({"path": "a.ipynb", "find": "cells", "replace": "x"});
+        expect!["error: a.ipynb is a notebook: its cells are documents of their own in an editor, so that its text can be read but not edited here; say which cell should become what, or run a command that edits notebooks"].assert_eq(&project.call("edit_file", edit).await);
     }
 
     #[tokio::test]

@@ -3,7 +3,8 @@
 //!
 //! Only lines that consist of nothing else count: a comment of any syntax, or a line that begins with an ellipsis, all
 //! of whose words are those of such a sentence. A real line of code never is one, whatever dots it has (`...args`, the
-//! `...` of a Python body), and neither is what the file said already.
+//! `...` of a Python body, the end of a YAML document), and neither is what the file said already. A line of dots alone
+//! counts in other files, where the text became shorter.
 
 use std::collections::HashMap;
 
@@ -197,6 +198,9 @@ const FILLERS: &[&str] = &[
 /// A comment is a sentence of this many words at most; a longer one says something of its own.
 const MAX_WORDS: usize = 14;
 
+/// Endings of the names of files in which a line of three dots says something: a body in Python, an end in YAML.
+const DOTS_ARE_CODE: &[&str] = &["py", "pyi", "yaml", "yml", "raku"];
+
 /// Characters of such a line that an error shows.
 const MAX_SHOWN_CHARS: usize = 200;
 
@@ -212,7 +216,9 @@ enum Meaning {
 
 /// Refuses a new text that has more lines standing for others than the old one (`None`: a new file) had.
 pub(super) fn check(path: &FilePath, old: Option<&str>, new: &str) -> Result<(), ToolError> {
-    let Some(line) = added(old.unwrap_or_default(), new) else { return Ok(()) };
+    let extension = path.as_str().rsplit_once('.').map_or("", |(_, extension)| extension);
+    let dots_are_code = DOTS_ARE_CODE.iter().any(|language| language.eq_ignore_ascii_case(extension));
+    let Some(line) = added(old.unwrap_or_default(), new, dots_are_code) else { return Ok(()) };
     let line = cut_line(line, MAX_SHOWN_CHARS);
     let instead = match old {
         Some(_) => {
@@ -226,14 +232,16 @@ pub(super) fn check(path: &FilePath, old: Option<&str>, new: &str) -> Result<(),
     )))
 }
 
-fn added<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+fn added<'a>(old: &str, new: &'a str, dots_are_code: bool) -> Option<&'a str> {
     let is_shorter = new.lines().count() < old.lines().count();
     let counts = |meaning: Meaning| match meaning {
         Meaning::Own => false,
         Meaning::Perhaps => is_shorter,
         Meaning::Placeholder => true,
     };
-    let mut lines = new.lines().map(str::trim).filter(|line| counts(meaning(line))).peekable();
+    let is_dots = |line: &str| is_shorter && !dots_are_code && matches!(line, "..." | "…");
+    let mut lines =
+        new.lines().map(str::trim).filter(|line| is_dots(line) || counts(meaning(line))).peekable();
     lines.peek()?;
     let mut there: HashMap<&str, usize> = HashMap::new();
     for line in old.lines() {
@@ -314,6 +322,10 @@ fn comment(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn added<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+        super::added(old, new, false)
+    }
 
     fn check(lines: &[&str], expected: Meaning) {
         for line in lines {
@@ -424,6 +436,9 @@ mod tests {
         );
         assert_eq!(added("a\nb\n", "a\n// ...\n"), None);
         assert_eq!(added("a\nb\nc\n", "a\n// ...\n"), Some("// ..."));
+        assert_eq!(added("a\nb\nc\n", "a\n  ...\n"), Some("..."));
+        assert_eq!(added("a\nb\n", "a\nb\n...\n"), None);
+        assert_eq!(super::added("a\nb\nc\n", "a\n  ...\n", true), None);
     }
 
     #[test]

@@ -42,6 +42,11 @@ pub enum FileError {
     Exists(String),
     #[error("{0} is the same file under another name; there is nothing to move")]
     SameFile(String),
+    /// The link and the file that it leads to.
+    #[error(
+        "{0} is a link to {1}, and only files are deleted or moved; name {1} if that one is meant, or use a command for the link"
+    )]
+    Link(String, String),
     #[error(
         "{0} is open in the editor and was never saved, so that it can be edited but not moved or deleted"
     )]

@@ -71,6 +71,28 @@ impl Roots {
             || guard::is_protected(self.containing(real).map_or(real, |(_, rest)| rest))
     }
 
+    /// See [`super::TurnFiles::resolve_itself`].
+    pub(crate) fn resolve_itself(
+        &self,
+        path: &str,
+        overlay: &Overlay,
+        known: impl Fn(&Path) -> bool,
+    ) -> Result<FilePath, FileError> {
+        let file = self.resolve(path, overlay, &known)?;
+        let written = path.trim();
+        let place = match (paths::from_uri(written), self.roots.as_slice()) {
+            (Some(decoded), _) => decoded,
+            (None, _) if Path::new(written).is_absolute() => PathBuf::from(written),
+            (None, [root]) => root.path.join(written),
+            (None, several) => among(several, written, known)?,
+        };
+        let place = paths::normalized(&place);
+        if file.disk().is_some() && place.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(FileError::Link(written.to_owned(), file.to_string()));
+        }
+        Ok(file)
+    }
+
     /// See [`super::TurnFiles::resolve`]; `known` tells which files exist beside those on disk.
     pub(crate) fn resolve(
         &self,

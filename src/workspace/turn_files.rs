@@ -108,6 +108,15 @@ impl TurnFiles {
         })
     }
 
+    /// The same for a file that is to go from its place: a link would stay, and the file behind it would go.
+    pub fn resolve_itself(&self, path: &str) -> Result<FilePath, FileError> {
+        let staged: BTreeSet<_> =
+            self.state().staged.keys().filter_map(FilePath::disk).map(Path::to_owned).collect();
+        self.workspace.folders().resolve_itself(path, &self.workspace.overlay, |place| {
+            staged.contains(place) || self.workspace.overlay.by_real_path(place).is_some()
+        })
+    }
+
     /// Whether there is a file (or buffer) of text or not, without reading it. A directory is none.
     pub fn exists(&self, path: &FilePath) -> bool {
         if let Some(staged) = self.state().after(path) {

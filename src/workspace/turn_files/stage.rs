@@ -94,6 +94,15 @@ impl TurnFiles {
         self.staging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Why the text of a file may not be changed, if so, whether it exists or not.
+    pub fn check_editable(&self, path: &FilePath) -> Result<(), FileError> {
+        self.workspace.check_editable(path)?;
+        if path.disk().is_some_and(guard::is_notebook) {
+            return Err(FileError::Notebook(path.to_string()));
+        }
+        Ok(())
+    }
+
     fn stage_one(&self, change: StagedChange) -> Result<(), FileError> {
         match change {
             StagedChange::Write { path, text } => {
@@ -116,10 +125,7 @@ impl TurnFiles {
     }
 
     fn stage_text(&self, path: &FilePath, text: String, author: Author) -> Result<(), FileError> {
-        self.workspace.check_editable(path)?;
-        if path.disk().is_some_and(guard::is_notebook) {
-            return Err(FileError::Notebook(path.to_string()));
-        }
+        self.check_editable(path)?;
         if text.contains('\0') {
             return Err(FileError::Other(format!(
                 "the new text of {path} has a NUL character; leave it out"
