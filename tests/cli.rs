@@ -803,12 +803,12 @@ async fn with_nothing_configured_real_files_are_listed_and_read() {
 async fn a_broken_settings_file_costs_a_warning_only() {
     let model = FakeModel::start(Wire::Chat, [text("ok")]);
     let place = Place::new(&[]).with_model(&model);
-    place.write("config/askls/config.toml", "comand_timeout = 3\nmodel = \"open\napprovals = 'some'\n");
+    place.write("config/askls/config.toml", "comand_timeout = 3\nmodel = \"open\nedits = 'some'\n");
     let ran = place.run(&["ask", "go"]).await;
     ran.assert_code(0)
         .assert_stderr("config.toml:1:1: there is no setting comand_timeout; did you mean command_timeout?")
         .assert_stderr("config.toml:2:14: this line is not valid TOML")
-        .assert_stderr("config.toml:3:1: approvals must be one of none, edits, all, not \"some\"");
+        .assert_stderr("config.toml:3:1: edits must be one of propose, apply, immediate, not \"some\"");
     assert_eq!(ran.stdout, "ok\n");
 }
 

@@ -315,7 +315,7 @@ async fn what_a_turn_waits_for_before_it_begins_is_of_its_time() {
     let limits = Limits { turn_timeout: Some(Duration::from_secs(90)), ..Limits::default() };
     let never = limits.in_time(std::future::pending::<()>()).await.expect_err("the time is up");
     expect![[r#"
-        => limit time: stopped after 90 s, the limit of turn_timeout; raise it to go further
+        => limit time: stopped after 90 s, the turn_timeout limit; raise it to go further
     "#]]
     .assert_eq(&ending(&never));
 
