@@ -10,7 +10,7 @@ mod written;
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -45,7 +45,7 @@ pub enum Command {
     /// Ask the agent about a folder and print its answer.
     #[command(after_help = EXIT_CODES)]
     Ask(AskArguments),
-    /// Take the newest turn that was applied back, in an editor or by --apply; an undo can be undone with --redo.
+    /// Undo the newest applied turn, of an editor or of --apply; --redo applies it again.
     #[command(after_help = UNDO_EXIT_CODES)]
     Undo(UndoArguments),
     /// Say which model would answer, why, and at what price; list every setting and where it comes from.
@@ -104,7 +104,7 @@ pub struct UndoArguments {
     /// Apply the turn again that was undone last.
     #[arg(long, conflicts_with = "list")]
     redo: bool,
-    /// List what can be undone and what was, newest first, and change nothing.
+    /// List the turns and whether they are applied or undone, newest first, and change nothing.
     #[arg(long)]
     list: bool,
     /// What to do with files that have changed since: take only the agent's part back, make the whole files what they were,
@@ -205,6 +205,11 @@ fn ending(result: anyhow::Result<Exit>) -> ExitCode {
 }
 
 impl RootArguments {
+    /// Whether no folder was named but the one in which the command runs.
+    fn is_default(&self) -> bool {
+        self.root == [Path::new(".")]
+    }
+
     /// The folders, absolute.
     fn roots(&self) -> anyhow::Result<Vec<PathBuf>> {
         self.root

@@ -18,8 +18,8 @@ use crate::{
     signals::Signals,
     tools::Toolbox,
     workspace::{
-        EditProposal, FileEdit, Outlook, TurnFiles, Workspace,
-        checkpoints::{Checkpoints, TurnMark},
+        EditProposal, Outlook, TurnFiles, Workspace,
+        checkpoints::{Checkpoints, TurnMark, Unapplied},
         edit::Conflict,
     },
 };
@@ -192,10 +192,7 @@ async fn finish(
     }
     let workspace = Arc::clone(files.workspace());
     let written: Vec<_> = proposal.files.iter().map(Written::of).collect();
-    let write = move || -> Result<_, Vec<Conflict>> {
-        proposal.apply_to_disk(&workspace)?;
-        Ok(keeper.keep(&proposal.files, &workspace))
-    };
+    let write = move || keeper.apply(&proposal, &workspace);
     match tokio::task::spawn_blocking(write).await {
         Ok(Ok(kept)) => {
             printer.written(written);
@@ -218,7 +215,7 @@ async fn finish(
     }
 }
 
-/// Keeps what was written, so that `askls undo` can take it back.
+/// Writes edits, and keeps what they replace first, so that `askls undo` can take them back.
 struct Keeper {
     /// `None` when no checkpoints are kept.
     folder: Option<PathBuf>,
@@ -226,12 +223,25 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn keep(&self, done: &[FileEdit], workspace: &Workspace) -> io::Result<()> {
-        let Some(folder) = &self.folder else { return Ok(()) };
+    /// Gives whether the edits were kept. Those that cannot be are written all the same: every file is exactly what its
+    /// edit was made for and the user was shown, or nothing is written.
+    fn apply(&self, proposal: &EditProposal, workspace: &Workspace) -> Result<io::Result<()>, Vec<Conflict>> {
+        let kept = match self.kept(proposal, workspace) {
+            Some(Ok(())) => return Ok(Ok(())),
+            Some(Err(Unapplied::Conflicts(conflicts))) => return Err(conflicts),
+            Some(Err(Unapplied::NotKept(error))) => Err(error),
+            None => Ok(()),
+        };
+        proposal.apply_to_disk(workspace)?;
+        Ok(kept)
+    }
+
+    /// `None` when no checkpoints are kept.
+    fn kept(&self, proposal: &EditProposal, workspace: &Workspace) -> Option<Result<(), Unapplied>> {
+        let folder = self.folder.as_ref()?;
         let now = SystemTime::now();
-        let checkpoints = Checkpoints::open(folder, &workspace.roots(), now)?;
-        checkpoints.keep(&self.turn, done, workspace, now)?;
-        Ok(())
+        let opened = Checkpoints::open(folder, &workspace.roots(), now).map_err(Unapplied::NotKept);
+        Some(opened.and_then(|checkpoints| checkpoints.apply(&self.turn, proposal, workspace, now)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Write as _,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -9,11 +10,11 @@ use std::{
 use anyhow::Context as _;
 
 use crate::{
-    config::Environment,
+    config::{Environment, Settings},
     tools::output::visible_path,
     workspace::{
         FileEdit, Workspace,
-        checkpoints::{ChangedFile, Checkpoints, Direction, Entry, Kind, MovedOn, OnConflict, UndoPlan},
+        checkpoints::{ChangedFile, Checkpoints, Direction, Entry, MovedOn, OnConflict, UndoPlan},
     },
 };
 
@@ -23,12 +24,19 @@ use super::{Exit, UndoArguments, complain, print};
 const MAX_NAMED: usize = 5;
 
 pub(super) fn run(arguments: &UndoArguments, environment: &Environment) -> anyhow::Result<Exit> {
-    let roots = arguments.root.roots()?;
+    let given = arguments.root.roots()?;
+    let roots = with_journal(arguments, environment, &given).unwrap_or_else(|| given.clone());
     let settings = arguments.root.settings(environment, &roots);
     let folder = settings.checkpoints_folder().context(
         "no checkpoints are kept: the setting checkpoints is off, or the environment names no folder for them",
     )?;
     let now = SystemTime::now();
+    if !Checkpoints::exist(&folder, &roots) {
+        let above = if arguments.root.is_default() { " or a folder above it" } else { "" };
+        let searched: Vec<_> = given.iter().map(|root| visible_path(&root.to_string_lossy())).collect();
+        complain(&format!("no turn has been applied in {}{above}\n", searched.join(", ")));
+        return Ok(if arguments.list { Exit::Done } else { Exit::NotWritten });
+    }
     let checkpoints =
         Checkpoints::open(&folder, &roots, now).with_context(|| folder.display().to_string())?;
     if arguments.list {
@@ -39,12 +47,25 @@ pub(super) fn run(arguments: &UndoArguments, environment: &Environment) -> anyho
     let plan = match checkpoints.plan(direction, None, &workspace) {
         Ok(plan) => plan,
         Err(reason) => {
-            complain(&format!("nothing was changed: {reason}\n"));
+            complain(&format!("{}\n", visible_path(&reason.to_string())));
             return Ok(Exit::NotWritten);
         }
     };
     let on_conflict = arguments.on_conflict.as_deref();
     carry_out(&checkpoints, &plan, on_conflict, &workspace, now)
+}
+
+/// Who stands in a folder of a project means the project: the nearest folder, upwards, of which something was kept.
+fn with_journal(
+    arguments: &UndoArguments,
+    environment: &Environment,
+    given: &[PathBuf],
+) -> Option<Vec<PathBuf>> {
+    let here = given.first().filter(|_| arguments.root.is_default())?;
+    here.ancestors().map(|folder| vec![folder.to_owned()]).find(|roots| {
+        let folder = Settings::load(environment, roots).settings.checkpoints_folder();
+        folder.is_some_and(|folder| Checkpoints::exist(&folder, roots))
+    })
 }
 
 fn carry_out(
@@ -58,26 +79,40 @@ fn carry_out(
         complain(&format!("{}\n", visible_path(problem)));
     }
     for path in &plan.unsaved {
-        let path = visible_path(path);
         complain(&format!(
-            "{path} is as before on the disk, and may be unsaved in an editor: undo it there\n"
+            "{} on disk does not contain this turn; the change may be unsaved in an editor: undo it there\n",
+            visible_path(path)
         ));
     }
     let label = visible_path(&plan.turn.label);
-    let is_whole = plan.unsaved.is_empty() || on_conflict.is_some();
+    let words = words(plan.direction);
+    // What is left may go later, unless the user wants to get on although nothing can be done.
+    let is_passed_over = matches!(on_conflict, Some("merge" | "restore"));
     if plan.is_settled() {
-        complain(&format!(
-            "nothing was changed: the files are as before \"{label}\" already, or cannot be undone\n"
-        ));
-        checkpoints.keep_undo(plan, &[], is_whole, workspace, now)?;
+        let is_open = plan.can_be_completed || !plan.unsaved.is_empty();
+        if is_open && !is_passed_over {
+            complain(&format!(
+                "nothing was changed: \"{label}\" can still be {}; with --on-conflict restore it counts as {}\n",
+                words.done, words.done
+            ));
+            return Ok(Exit::NotWritten);
+        }
+        let why = if plan.left.is_empty() { "the files are so already" } else { "nothing of it can be had" };
+        complain(&format!("nothing was changed: \"{label}\" counts as {} now: {why}\n", words.done));
+        checkpoints.keep_undo(plan, &[], true, workspace, now)?;
         return Ok(Exit::NotWritten);
     }
+    let is_whole = !plan.can_be_completed && (plan.unsaved.is_empty() || is_passed_over);
     let on_conflict = match on_conflict {
         _ if plan.moved_on.is_empty() => OnConflict::Restore,
         Some("merge") => OnConflict::Merge,
         Some("restore") => OnConflict::Restore,
-        _ => {
-            complain(&moved_on(&label, &plan.moved_on));
+        Some(_) => {
+            complain("nothing was changed, as you chose\n");
+            return Ok(Exit::NotWritten);
+        }
+        None => {
+            complain(&moved_on(plan, &label, workspace));
             return Ok(Exit::NotWritten);
         }
     };
@@ -86,16 +121,18 @@ fn carry_out(
         complain("nothing was changed: what came later is in the same lines\n");
         return Ok(Exit::NotWritten);
     }
-    if let Err(conflicts) = proposal.apply_to_disk(workspace) {
-        for conflict in conflicts {
-            complain(&format!("{}\n", visible_path(&conflict.reason)));
+    let intent = match checkpoints.apply_undo(plan, proposal, workspace, now) {
+        Ok(intent) => intent,
+        Err(reasons) => {
+            for reason in reasons {
+                complain(&format!("{}\n", visible_path(&reason)));
+            }
+            complain("nothing was changed\n");
+            return Ok(Exit::NotWritten);
         }
-        complain("nothing was changed\n");
-        return Ok(Exit::NotWritten);
-    }
-    let kept = checkpoints.keep_undo(plan, &proposal.files, is_whole, workspace, now);
-    let done = if plan.direction == Direction::Undo { "undone" } else { "redone" };
-    let mut text = format!("{done}: \"{label}\"\n");
+    };
+    let kept = intent.and_then(|intent| checkpoints.conclude_undo(plan, intent, is_whole, now));
+    let mut text = format!("{}: \"{label}\"\n", words.done);
     for file in &proposal.files {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "  {}", line(file));
@@ -103,7 +140,8 @@ fn carry_out(
     if on_conflict == OnConflict::Merge {
         for file in plan.moved_on.iter().filter(|file| file.touched > 0) {
             let path = visible_path(&file.path);
-            let _ = writeln!(text, "  left as it is where the same lines were changed since: {path}");
+            let places = counted(file.touched, "place");
+            let _ = writeln!(text, "  {path}: {places} that you also changed left as before");
         }
     }
     let printed = print(&text);
@@ -115,21 +153,51 @@ fn carry_out(
     Ok(printed)
 }
 
+struct Words {
+    done: &'static str,
+    merge: &'static str,
+    restore: &'static str,
+}
+
+fn words(direction: Direction) -> Words {
+    match direction {
+        Direction::Undo => Words {
+            done: "undone",
+            merge: "takes only the agent's part back",
+            restore: "makes the whole files what they were (--redo brings your changes back)",
+        },
+        Direction::Redo => Words {
+            done: "redone",
+            merge: "applies only the agent's part again",
+            restore: "makes the whole files what the turn made them (askls undo brings your changes back)",
+        },
+    }
+}
+
+/// `1 place`, `2 places`.
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// Why nothing happens without a choice, and which choices there are.
-fn moved_on(label: &str, files: &[MovedOn]) -> String {
+fn moved_on(plan: &UndoPlan, label: &str, workspace: &Workspace) -> String {
     let mut text = format!("nothing was changed: since \"{label}\" these files have changed:\n");
-    for file in files {
-        let touched = match file.touched {
+    for file in &plan.moved_on {
+        let how = match file.touched {
+            _ if is_gone(file, workspace) => "deleted since",
             0 => "not in the same lines",
             _ => "also in the same lines, which a merge leaves as they are",
         };
-        let _ = writeln!(text, "  {} ({touched})", visible_path(&file.path));
+        let _ = writeln!(text, "  {} ({how})", visible_path(&file.path));
     }
-    text.push_str(
-        "choose with --on-conflict: merge takes only the agent's part back; restore makes the whole files what they were \
-         (what changed since is kept among the checkpoints)\n",
-    );
+    let words = words(plan.direction);
+    let _ = writeln!(text, "choose with --on-conflict: merge {}; restore {}", words.merge, words.restore);
     text
+}
+
+fn is_gone(file: &MovedOn, workspace: &Workspace) -> bool {
+    let path = workspace.resolve(&file.path).ok();
+    path.is_some_and(|path| path.disk().is_some_and(|disk| disk.symlink_metadata().is_err()))
 }
 
 fn line(file: &FileEdit) -> String {
@@ -137,7 +205,7 @@ fn line(file: &FileEdit) -> String {
     match (&file.moved_from, &file.before, &file.after) {
         (_, _, None) => format!("deleted: {path}"),
         (Some(from), ..) => format!("moved: {} to {path}", visible_path(from.as_str())),
-        (None, None, Some(_)) => format!("written: {path} (new)"),
+        (None, None, Some(_)) => format!("created: {path}"),
         (None, Some(_), Some(_)) => format!("written: {path}"),
     }
 }
@@ -154,22 +222,14 @@ fn list(checkpoints: &Checkpoints, now: SystemTime) -> anyhow::Result<Exit> {
     Ok(print(&lines))
 }
 
-/// `3 min ago  turn  "make it B" (thread-…): edited a.txt, new b.txt`
+/// `3 min ago  applied  "make it B": edited a.txt, created b.txt`
 fn entry_line(entry: &Entry, now: SystemTime) -> String {
     let ago = ago(now.duration_since(entry.time).unwrap_or_default());
-    let state = match (entry.stands, entry.kind) {
-        (true, _) => "",
-        (false, Kind::Undo) => " (redone)",
-        (false, Kind::Turn | Kind::Redo) => " (undone)",
-    };
     let label = visible_path(&entry.turn.label);
-    format!("{ago:>10}  {}  \"{label}\"{state}: {}\n", entry.kind.as_str(), summary(&entry.files))
+    format!("{ago:>10}  {:<7}  \"{label}\": {}\n", entry.state.as_str(), summary(&entry.files))
 }
 
 fn summary(files: &[ChangedFile]) -> String {
-    if files.is_empty() {
-        return "nothing, since the files were as before already".to_owned();
-    }
     let (named, others) = files.split_at(files.len().min(MAX_NAMED));
     let mut parts: Vec<_> =
         named.iter().map(|file| format!("{} {}", file.what, visible_path(&file.path))).collect();

@@ -17,6 +17,7 @@
 
 mod blob;
 mod history;
+mod intent;
 mod merge;
 mod plan;
 mod record;
@@ -26,6 +27,7 @@ mod sweep;
 mod tests;
 
 use std::{
+    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -35,12 +37,13 @@ use std::{
 use crate::protocol::ThreadId;
 
 use super::{FileEdit, Workspace};
-use record::Record;
+use record::{Kind, Record};
 use store::{Read, Store};
 
-pub use history::Entry;
+pub use history::{Entry, State};
+pub use intent::{Intent, Unapplied};
 pub use plan::{MovedOn, OnConflict, UndoPlan};
-pub use record::{ChangedFile, Kind, TurnMark};
+pub use record::{ChangedFile, TurnMark};
 
 /// The journal of one workspace. Methods block on file I/O.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub struct Checkpoints {
     store: Store,
     /// What could not be read when it was opened, until somebody is told.
     problems: Mutex<Vec<String>>,
+    /// What somebody was told of: what stays unreadable would be told of again and again.
+    told: Mutex<BTreeSet<String>>,
 }
 
 /// Which way a turn is taken.
@@ -74,11 +79,17 @@ impl Checkpoints {
     pub fn open(folder: &Path, roots: &[PathBuf], now: SystemTime) -> io::Result<Self> {
         let store = Store::open(&folder.join(workspace_name(roots)))?;
         let problems = sweep::sweep_all(folder, &store, now);
-        Ok(Self { store, problems: Mutex::new(problems) })
+        Ok(Self { store, problems: Mutex::new(problems), told: Mutex::default() })
     }
 
-    /// Keeps what has come about of a turn's edits; `done` as they were applied, and what the files hold since is read
-    /// from the workspace. Returns the checkpoint's id; `None` when nothing has changed.
+    /// Whether anything was kept of the workspace with these `roots`. Makes nothing.
+    pub fn exist(folder: &Path, roots: &[PathBuf]) -> bool {
+        let store = Store::at(folder.join(workspace_name(roots)));
+        store.record_files().is_ok_and(|records| !records.is_empty())
+    }
+
+    /// Keeps what has come about of a turn's edits; `done` as they were applied; how the editor ends lines is read from
+    /// the workspace. Returns the checkpoint's id; `None` when nothing has changed.
     pub fn keep(
         &self,
         turn: &TurnMark,
@@ -113,7 +124,7 @@ impl Checkpoints {
         self.write(kind, &plan.turn, undoes, done, workspace, now).map(Some)
     }
 
-    /// Everything that was kept, newest first, and what of it cannot be read, in words.
+    /// The turns that were kept, newest first, and what of them cannot be read, in words.
     pub fn list(&self) -> io::Result<(Vec<Entry>, Vec<String>)> {
         let read = self.read()?;
         Ok((history::entries(&read.records), read.problems))
@@ -142,6 +153,8 @@ impl Checkpoints {
         // Whole at any moment, so a panic elsewhere does not spoil it.
         let mut found = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         read.problems.splice(0..0, found.drain(..));
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        read.problems.retain(|problem| told.insert(problem.clone()));
         Ok(read)
     }
 
@@ -164,8 +177,8 @@ impl Checkpoints {
 
 fn nothing(direction: Direction, thread: Option<&ThreadId>, problems: &[String]) -> String {
     let what = match direction {
-        Direction::Undo => "no turn whose edits were applied is left to undo",
-        Direction::Redo => "no turn was undone that could be redone",
+        Direction::Undo => "nothing left to undo",
+        Direction::Redo => "nothing to redo",
     };
     let thread = thread.map(|id| format!(" in thread {id}")).unwrap_or_default();
     let problems: String = problems.iter().map(|problem| format!("; {problem}")).collect();

@@ -1,6 +1,11 @@
 //! Staged edits: the text of each file before and after, to be previewed, accepted whole or in part, or rejected.
 
-use std::{collections::BTreeSet, fmt::Write, ops, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    ops,
+    time::Duration,
+};
 
 use similar::DiffOp;
 
@@ -272,7 +277,9 @@ impl EditProposal {
     /// Writes all files, each atomically, or none: checks for conflicts first and restores what it wrote when a later
     /// file fails. For faces without an editor.
     pub fn apply_to_disk(&self, workspace: &Workspace) -> Result<(), Vec<Conflict>> {
-        apply::apply(self, workspace)
+        let Ok(applied) =
+            apply::apply(self, workspace, &BTreeMap::new(), || Ok::<_, std::convert::Infallible>(()));
+        applied.map_err(|not_applied| not_applied.conflicts)
     }
 }
 

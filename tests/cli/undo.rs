@@ -35,7 +35,7 @@ async fn an_applied_turn_is_undone_and_redone() {
     ran.assert_code(0);
     assert_eq!(
         ran.stdout,
-        "undone: \"Change all\"\n  written: a.txt\n  written: gone.txt (new)\n  moved: moved.txt to old.txt\n  \
+        "undone: \"Change all\"\n  written: a.txt\n  created: gone.txt\n  moved: moved.txt to old.txt\n  \
          deleted: sub/new.txt\n"
     );
     let before = [("a.txt", "one\ntwo\nthree\n"), ("gone.txt", "gone\n"), ("old.txt", "old\n")];
@@ -46,7 +46,7 @@ async fn an_applied_turn_is_undone_and_redone() {
     assert_eq!(files(&place), after);
 
     let nothing = place.run(&["undo", "--redo"]).await;
-    nothing.assert_code(7).assert_stderr("nothing was changed: no turn was undone that could be redone");
+    nothing.assert_code(7).assert_stderr("nothing to redo\n");
 }
 
 #[tokio::test]
@@ -56,11 +56,53 @@ async fn the_list_says_what_stands_and_what_does_not() {
     let list = place.run(&["undo", "--list"]).await;
     assert_eq!(
         list.assert_code(0).stdout,
-        "  just now  undo  \"Change all\": edited a.txt, new gone.txt, moved old.txt, deleted sub/new.txt\n  \
-         just now  turn  \"Change all\" (undone): edited a.txt, deleted gone.txt, moved moved.txt, new sub/new.txt\n"
+        "  just now  undone   \"Change all\": edited a.txt, deleted gone.txt, moved moved.txt, created sub/new.txt\n"
     );
+    place.run(&["undo", "--redo"]).await.assert_code(0);
+    let list = place.run(&["undo", "--list"]).await;
+    assert!(list.assert_code(0).stdout.starts_with("  just now  applied  \"Change all\": "), "{list:?}");
     let empty = Place::new(&[]).run(&["undo", "--list"]).await;
-    empty.assert_code(0).assert_stderr("no turn has been applied here\n");
+    empty.assert_code(0).assert_stderr("no turn has been applied in ");
+}
+
+#[tokio::test]
+async fn in_a_folder_of_the_project_the_project_is_meant() {
+    let (place, _model) = applied().await;
+    let folder = place.project("sub");
+    let mut command = place.command(&["undo"]);
+    let ran = command.current_dir(&folder).output().await.unwrap();
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    assert_eq!(place.read("a.txt"), "one\ntwo\nthree\n");
+
+    // A folder that was named is the one that is meant.
+    let sub = folder.to_string_lossy().into_owned();
+    let ran = place.run(&["undo", "--redo", "--root", &sub]).await;
+    ran.assert_code(7).assert_stderr("no turn has been applied in ").assert_stderr("sub\n");
+}
+
+#[tokio::test]
+async fn what_could_not_be_undone_can_be_undone_when_it_is_possible() {
+    let (place, _model) = applied().await;
+    place.run(&["undo"]).await.assert_code(0);
+    place.run(&["undo", "--redo"]).await.assert_code(0);
+    fs::create_dir(place.project("gone.txt")).unwrap();
+    place.run(&["undo"]).await.assert_code(0).assert_stderr("gone.txt: ");
+    let again = place.run(&["undo"]).await;
+    again
+        .assert_code(7)
+        .assert_stderr("\"Change all\" can still be undone; with --on-conflict restore it counts as undone");
+
+    fs::remove_dir(place.project("gone.txt")).unwrap();
+    let rest = place.run(&["undo"]).await;
+    assert_eq!(rest.assert_code(0).stdout, "undone: \"Change all\"\n  created: gone.txt\n");
+    place.run(&["undo"]).await.assert_code(7).assert_stderr("nothing left to undo\n");
+}
+
+#[tokio::test]
+async fn a_file_that_was_deleted_by_hand_is_told_as_such() {
+    let (place, _model) = applied().await;
+    fs::remove_file(place.project("a.txt")).unwrap();
+    place.run(&["undo"]).await.assert_code(7).assert_stderr("  a.txt (deleted since)\n");
 }
 
 #[tokio::test]
@@ -80,8 +122,15 @@ async fn a_text_that_has_moved_on_is_changed_only_when_that_was_said() {
         ran.assert_code(code);
         assert_eq!(place.read("a.txt"), text, "{ran:?}");
         assert_eq!(place.project("gone.txt").exists(), code == 0, "{ran:?}");
-        if code != 0 {
-            ran.assert_stderr("  a.txt (not in the same lines)\nchoose with --on-conflict: merge");
+        match (code, arguments.len()) {
+            (0, _) => {}
+            (_, 1) => {
+                ran.assert_stderr("  a.txt (not in the same lines)\nchoose with --on-conflict: merge")
+                    .assert_stderr("(--redo brings your changes back)");
+            }
+            _ => {
+                ran.assert_stderr("nothing was changed, as you chose\n");
+            }
         }
     }
 }
@@ -143,6 +192,79 @@ async fn a_process_that_is_killed_while_it_writes_leaves_a_journal_that_reads() 
             place.run(&["undo"]).await.assert_code(0);
             assert!(!place.project("7.txt").exists());
         }
+    }
+}
+
+/// Killed at any moment of the writing: each text is somewhere in the project, and one undo brings all back.
+#[tokio::test]
+async fn a_process_that_is_killed_while_it_writes_can_be_undone() {
+    const FILES: usize = 40;
+    /// How many files are at their new places when the process is killed.
+    const MOMENTS: [usize; 5] = [1, 5, 17, 30, 39];
+    let names: Vec<_> =
+        (0..FILES).map(|number| (format!("{number}.txt"), format!("text {number}\n"))).collect();
+    let files: Vec<_> = names.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    for moment in MOMENTS {
+        let mut calls = names.iter().enumerate().map(|(number, (name, text))| match number % 4 {
+            0 => ("edit_file", json!({"path": name, "find": text, "replace": "new\n"})),
+            _ => ("move_file", json!({"from": name, "to": format!("to/{name}")})),
+        });
+        let (tool, arguments) = calls.next().unwrap();
+        let step = calls.fold(call(tool, arguments), |step, (tool, arguments)| step.call(tool, arguments));
+        let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+        let place = Place::new(&files).with_model(&model);
+        let is_done = |number: usize| match number % 4 {
+            0 => place.read(&names[number].0) == "new\n",
+            _ => place.project(&format!("to/{}", names[number].0)).exists(),
+        };
+
+        let mut child = place.command(&["ask", "--apply", "go"]).spawn().unwrap();
+        while (0..FILES).filter(|number| is_done(*number)).count() < moment
+            && child.try_wait().unwrap().is_none()
+        {
+            tokio::task::yield_now().await;
+        }
+        child.kill().await.unwrap();
+
+        for (name, text) in &names {
+            let moved = place.project(&format!("to/{name}"));
+            let there = [place.project(name), moved].map(|path| fs::read_to_string(path).unwrap_or_default());
+            assert!(there.contains(text) || there.contains(&"new\n".to_owned()), "{name}: {there:?}");
+        }
+        place.run(&["undo"]).await.assert_code(0);
+        for (name, text) in &names {
+            assert_eq!(place.read(name), *text);
+            assert!(!place.project(&format!("to/{name}")).exists(), "{name}");
+        }
+    }
+}
+
+/// Killed while it replaces what the user wrote since: the undo goes on, and redos bring the user's texts back.
+#[tokio::test]
+async fn an_undo_that_is_killed_loses_nothing() {
+    const FILES: usize = 30;
+    for moment in [1, 10, 25] {
+        let name = |number: usize| format!("{number}.txt");
+        let write = |number: usize| json!({"path": name(number), "text": "new\n"});
+        let step = (1..FILES)
+            .fold(call("write_file", write(0)), |step, number| step.call("write_file", write(number)));
+        let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+        let place = Place::new(&[]).with_model(&model);
+        place.run(&["ask", "--apply", "go"]).await.assert_code(0);
+        let mine = |number: usize| format!("new\nmine {number}\n");
+        (0..FILES).for_each(|number| fs::write(place.project(&name(number)), mine(number)).unwrap());
+
+        let mut child = place.command(&["undo", "--on-conflict", "restore"]).spawn().unwrap();
+        let gone = || (0..FILES).filter(|number| !place.project(&name(*number)).exists()).count();
+        while gone() < moment && child.try_wait().unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        child.kill().await.unwrap();
+
+        place.run(&["undo", "--on-conflict", "restore"]).await;
+        assert_eq!(gone(), FILES);
+        while place.run(&["undo", "--redo"]).await.code == Some(0) {}
+        (0..FILES).for_each(|number| assert_eq!(place.read(&name(number)), mine(number)));
     }
 }
 

@@ -376,7 +376,7 @@ fn a_file_that_runs_by_itself_is_asked_about_first() {
 
         let question = client.seen("window/showMessageRequest").remove(0);
         let shown = question["message"].as_str().unwrap();
-        assert!(shown.contains("new .vscode/tasks.json") && shown.contains("+{\"run\": 1}"), "{shown}");
+        assert!(shown.contains("create .vscode/tasks.json") && shown.contains("+{\"run\": 1}"), "{shown}");
         let outputs = output_texts(&model.requests()[1]);
         assert!(outputs[0].contains(APPLIED), "{title}: {outputs:?}");
         assert!(outputs[1].contains(told), "{title}: {outputs:?}");

@@ -195,7 +195,7 @@ fn the_question_says_what_happens_to_each_file() {
                 ("write_file", json!({"path": "b\n\u{202e}.txt", "text": "b\n"})),
                 delete("d.txt"),
             ],
-            r"3 files: edit a.txt, new b\n\u{202e}.txt, delete d.txt",
+            r"3 files: edit a.txt, create b\n\u{202e}.txt, delete d.txt",
         ),
         (vec![("move_file", json!({"from": "m.txt", "to": "n.txt"}))], "1 file: move m.txt to n.txt"),
         (

@@ -66,7 +66,7 @@ fn every_change_has_an_annotation_that_asks_for_the_users_word() {
     let edit = edit.params["edit"].clone();
     let annotations = edit["changeAnnotations"].as_object().unwrap();
     let labels: Vec<_> = annotations.values().map(|annotation| annotation["label"].clone()).collect();
-    assert_eq!(labels, ["Agent: edit a.txt", "Agent: edit b.txt", "Agent: new new.txt"]);
+    assert_eq!(labels, ["Agent: edit a.txt", "Agent: edit b.txt", "Agent: create new.txt"]);
     assert!(annotations.values().all(|annotation| annotation["needsConfirmation"] == true));
     for step in edit["documentChanges"].as_array().unwrap() {
         let edits = step["edits"].as_array().cloned().unwrap_or_else(|| vec![step.clone()]);
@@ -92,7 +92,7 @@ fn what_is_not_ticked_stays_on_offer() {
         let question = client.wait_request("window/showMessageRequest");
         assert_eq!(
             question.params["message"],
-            "The agent proposes edits in 3 files: edit a.txt, edit b.txt, new new.txt"
+            "The agent proposes edits in 3 files: edit a.txt, edit b.txt, create new.txt"
         );
         assert_eq!(client.text("/a.txt").unwrap(), "A\nb\nc\nd\ne\n");
         assert_eq!(client.text("/b.txt").unwrap(), "B\n");

@@ -19,7 +19,10 @@ fn edit(path: &str, find: &str, replace: &str) -> Reply {
 }
 
 fn applying(project: &Project, model: &FakeModel) -> Client {
-    Client::builder(project).model(model).settings(json!({"edits": "apply"})).start()
+    let mut client = Client::builder(project).model(model).settings(json!({"edits": "apply"})).start();
+    // What an undo did.
+    client.tolerate("window/showMessage");
+    client
 }
 
 /// One edit of `a.txt` from `1\n2\n3\n` to `1\ntwo\n3\n`, applied.
@@ -60,7 +63,15 @@ fn a_turn_of_several_files_is_undone_and_redone_as_one() {
         client.wait_gone("/moved.txt");
         client.wait_gone("/sub/new.txt");
         // One edit for the turn, one for its undo.
-        assert_eq!(client.seen("workspace/applyEdit").len(), 2);
+        let edits = client.seen("workspace/applyEdit");
+        assert_eq!(edits.len(), 2);
+        assert!(
+            edits[1]["label"].as_str().unwrap().starts_with("Undo of agent edits in 4 files: "),
+            "{edits:?}"
+        );
+        let told = client.wait_notification("window/showMessage");
+        let told = told["message"].as_str().unwrap();
+        assert!(told.starts_with("askls: Undid \"Change everything.\" (a.txt, gone.txt, "), "{told}");
 
         let redone = client.command(REDO, json!({}));
 
@@ -94,6 +105,7 @@ fn edits_that_were_accepted_file_by_file_are_one_turn() {
         .call("edit_file", json!({"path": "c.txt", "find": "C", "replace": "CC"}));
     let model = FakeModel::start(Wire::Chat, [step, text("Doubled.")]);
     let mut client = Client::start(&project, &model);
+    client.tolerate("window/showMessage");
     client.on_request("window/showMessageRequest", |_| Answer::Never);
     client.ask("Double all.");
     for path in ["/a.txt", "/b.txt"] {
@@ -127,6 +139,7 @@ fn the_steps_of_an_immediate_turn_are_undone_together() {
         );
         let mut client =
             Client::builder(&project).model(&model).settings(json!({"edits": "immediate"})).start();
+        client.tolerate("window/showMessage");
         client.open("/a.txt");
         client.ask("In Italian.");
         client.wait_text("/a.txt", "uno\n2\ntre\n");
@@ -214,6 +227,49 @@ fn what_the_user_typed_since_is_asked_about_and_every_answer_does_what_it_says()
     }
 }
 
+/// What comes back is a new file to the editor, which it holds in a buffer that nobody sees.
+#[test]
+fn a_deletion_that_was_taken_back_and_is_not_saved_is_told_of() {
+    let project = Project::new("//- /gone.txt\nG\n");
+    let model =
+        FakeModel::start(Wire::Chat, [call("delete_file", json!({"path": "gone.txt"})), text("Gone.")]);
+    let mut client = Client::builder(&project)
+        .model(&model)
+        .settings(json!({"edits": "apply"}))
+        .manner(Manner::Neovim)
+        .start();
+    client.tolerate("window/showMessage");
+    client.ask("Delete it.");
+    client.wait_gone("/gone.txt");
+
+    let undone = client.command(UNDO, json!({}));
+
+    assert_eq!(undone["undone"], true, "{undone}");
+    let told = client.seen("window/showMessage").pop().unwrap();
+    assert_eq!(told["message"], "askls: Undid \"Delete it.\" (gone.txt); not saved yet: gone.txt");
+}
+
+#[test]
+fn what_could_not_be_undone_can_be_undone_when_it_is_possible() {
+    let project = Project::new("//- /gone.txt\nG\n");
+    let model =
+        FakeModel::start(Wire::Chat, [call("delete_file", json!({"path": "gone.txt"})), text("Gone.")]);
+    let mut client = applying(&project, &model);
+    client.ask("Delete it.");
+    client.wait_gone("/gone.txt");
+    let place = project.path("/gone.txt");
+    std::fs::create_dir(&place).unwrap();
+
+    let refused = client.command(UNDO, json!({}));
+    assert_eq!(refused["undone"], false, "{refused}");
+    let reason = refused["reason"].as_str().unwrap();
+    assert!(reason.ends_with("\"Delete it.\" can still be undone"), "{reason}");
+
+    std::fs::remove_dir(&place).unwrap();
+    assert_eq!(client.command(UNDO, json!({}))["undone"], true);
+    client.wait_text("/gone.txt", "G\n");
+}
+
 #[test]
 fn the_answer_may_come_with_the_command() {
     let typed = "1\ntwo\n3\nmine\n";
@@ -255,7 +311,13 @@ fn a_redo_asks_as_an_undo_does() {
     let question = client.wait_request("window/showMessageRequest");
     client.reply(&question, Answer::Result(json!({"title": "Redo the agent's part"})));
 
-    assert!(question.params["message"].as_str().unwrap().contains("redo the agent's turn"), "{question:?}");
+    assert!(
+        question.params["message"]
+            .as_str()
+            .unwrap()
+            .contains("How should askls redo the turn \"Write it out.\"?"),
+        "{question:?}"
+    );
     assert_eq!(client.wait(&redo).unwrap()["redone"], true);
     client.wait_text("/a.txt", "1\ntwo\n3\nmine\n");
 }
@@ -326,7 +388,10 @@ fn a_second_editor_leaves_what_the_first_has_not_saved() {
 
     let undone = second.command(UNDO, json!({}));
     assert_eq!(undone["undone"], false, "{undone}");
-    assert!(undone["reason"].as_str().unwrap().contains("may be unsaved in another editor"), "{undone}");
+    assert!(
+        undone["reason"].as_str().unwrap().contains("a.txt on disk does not contain this turn"),
+        "{undone}"
+    );
     second.wait_notification("window/showMessage");
 
     assert_eq!(first.command(UNDO, json!({}))["undone"], true);
@@ -480,6 +545,7 @@ fn an_edit_that_came_about_after_a_cancel_can_be_undone_too() {
     let project = one_file();
     let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two")]);
     let mut client = Client::builder(&project).model(&model).settings(json!({"edits": "immediate"})).start();
+    client.tolerate("window/showMessage");
     client.on_request("workspace/applyEdit", |_| Answer::Never);
     client.open("/a.txt");
     let ask = client.send_ask("Write it out.");

@@ -12,7 +12,7 @@ use crate::{
     protocol::ThreadId,
     workspace::{
         EditProposal, FileEdit, FilePath,
-        checkpoints::TurnMark,
+        checkpoints::{Direction, TurnMark},
         edit::Conflict,
         review::{HunkId, HunkState, Review, Selection, TakenFile},
     },
@@ -42,6 +42,8 @@ pub(in crate::lsp) enum Way {
     AtOnce,
     /// Shown first, in an editor that can; its user ticks what shall happen.
     Previewed,
+    /// A turn is taken back or forward, at once.
+    Back(Direction),
 }
 
 impl Session {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     agent::Reach,
     lsp::{editor::RequestError, session::Session},
-    workspace::{EditProposal, FileEdit, FilePath, edit::Conflict},
+    workspace::{EditProposal, FileEdit, FilePath, checkpoints::Direction, edit::Conflict},
 };
 
 pub(super) const TAKES_NO_EDITS: &str = "this editor takes no edits from a language server";
@@ -81,13 +81,14 @@ impl Session {
         let (mut done, mut remaining): (Vec<FileEdit>, Vec<Left>) = (Vec::new(), Vec::new());
         if let Some(edit) = &mut plan.edit {
             let limit = match way {
-                Way::AtOnce => APPLY_LIMIT,
+                Way::AtOnce | Way::Back(_) => APPLY_LIMIT,
                 Way::Previewed => {
                     workspace_edit::ask_to_confirm(edit, &targets);
                     QUESTION_LIMIT
                 }
             };
-            (done, remaining) = self.send(edit, &plan.through_editor, limit).await;
+            let label = format!("{} in {}", what(way), named(&plan.through_editor));
+            (done, remaining) = self.send(edit, &plan.through_editor, &label, limit).await;
         }
         match remaining.first().map(|left| left.reason.clone()) {
             // New files belong to the rest.
@@ -139,8 +140,14 @@ impl Session {
 
     /// Has the editor apply an edit, and looks what of it came about: some editors say yes to an edit that they
     /// skipped, some stop halfway, and in some the user picks.
-    async fn send(&self, edit: &Value, files: &[&FileEdit], limit: Duration) -> (Vec<FileEdit>, Vec<Left>) {
-        let mut params = json!({ "label": format!("Agent edits in {}", named(files)), "edit": edit });
+    async fn send(
+        &self,
+        edit: &Value,
+        files: &[&FileEdit],
+        label: &str,
+        limit: Duration,
+    ) -> (Vec<FileEdit>, Vec<Left>) {
+        let mut params = json!({ "label": label, "edit": edit });
         if self.client().edits.metadata {
             // The editor saves what it did, if its user set it so; commands of the agent read the disk.
             params["metadata"] = json!({ "isRefactoring": true });
@@ -261,6 +268,15 @@ impl Session {
             Ok(Err(conflicts)) => Err(format!("new files were not written: {}", reasons(&conflicts))),
             Err(error) => Err(format!("new files were not written: {error}")),
         }
+    }
+}
+
+/// What an edit is, for the list of what the editor can undo.
+fn what(way: Way) -> &'static str {
+    match way {
+        Way::AtOnce | Way::Previewed => "Agent edits",
+        Way::Back(Direction::Undo) => "Undo of agent edits",
+        Way::Back(Direction::Redo) => "Redo of agent edits",
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn change(file: &FileEdit) -> String {
     match (&file.moved_from, &file.before, &file.after) {
         (_, _, None) => format!("delete {path}"),
         (Some(from), ..) => format!("move {} to {path}", visible_path(from.as_str())),
-        (None, None, Some(_)) => format!("new {path}"),
+        (None, None, Some(_)) => format!("create {path}"),
         (None, Some(_), Some(_)) => format!("edit {path}"),
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{
     accept::Way,
     apply::{Applied, Sees, TAKES_NO_EDITS},
+    names::not_saved,
     question::QUESTION_LIMIT,
 };
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     tools::output::visible_path,
     workspace::{
         EditProposal, FileEdit,
-        checkpoints::{Direction, MovedOn, OnConflict, UndoPlan},
+        checkpoints::{Direction, Intent, MovedOn, OnConflict, UndoPlan},
     },
 };
 
@@ -58,6 +59,8 @@ pub(in crate::lsp) enum ConflictAnswer {
 #[derive(Debug, Default)]
 struct Undone {
     done: Vec<FileEdit>,
+    /// By what the turn is called.
+    label: String,
     checkpoint: Option<String>,
     reasons: Vec<String>,
 }
@@ -72,19 +75,23 @@ impl Undone {
 struct Words {
     /// Also the member of the answer.
     done: &'static str,
-    merge: &'static str,
     /// In the question.
     aim: &'static str,
+    merge: &'static str,
 }
 
 fn words(direction: Direction) -> Words {
     match direction {
-        Direction::Undo => {
-            Words { done: "undone", merge: "Undo the agent's part", aim: "take back the agent's turn" }
-        }
-        Direction::Redo => {
-            Words { done: "redone", merge: "Redo the agent's part", aim: "redo the agent's turn" }
-        }
+        Direction::Undo => Words { done: "undone", aim: "undo", merge: "Undo the agent's part" },
+        Direction::Redo => Words { done: "redone", aim: "redo", merge: "Redo the agent's part" },
+    }
+}
+
+/// What was done, in a message.
+fn did(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Undo => "Undid",
+        Direction::Redo => "Redid",
     }
 }
 
@@ -110,10 +117,23 @@ impl Session {
         });
         if !reason.is_empty() {
             json["reason"] = json!(reason);
-            // Most editors show nobody the result of a command.
-            self.editor.show_message(MessageType::WARNING, &format!("askls: {reason}")).await;
         }
+        // Most editors show nobody the result of a command.
+        let kind = if reason.is_empty() { MessageType::INFO } else { MessageType::WARNING };
+        self.editor.show_message(kind, &format!("askls: {}", self.outcome(direction, &undone))).await;
         json
+    }
+
+    /// `Undid "make it B" (a.txt, b.txt); not saved yet: b.txt`, and what stays. Blocks on the disk.
+    fn outcome(&self, direction: Direction, undone: &Undone) -> String {
+        let mut parts = Vec::new();
+        if !undone.done.is_empty() {
+            let names: Vec<_> = undone.done.iter().map(|file| visible_path(file.path.as_str())).collect();
+            parts.push(format!("{} \"{}\" ({})", did(direction), undone.label, list(&names, MAX_NAMED)));
+        }
+        parts.extend(undone.reasons.iter().cloned());
+        parts.extend(not_saved(&self.unsaved(&undone.done)));
+        parts.join("; ")
     }
 
     async fn undo(self: &Arc<Self>, direction: Direction, params: &UndoParams) -> Undone {
@@ -158,6 +178,9 @@ impl Session {
             };
             return match chosen {
                 Some(on_conflict) => self.carry_out(plan, on_conflict, params.on_conflict).await,
+                None if params.on_conflict == ConflictAnswer::Cancel => {
+                    Undone::refused("nothing was changed, as you chose")
+                }
                 None => {
                     Undone::refused(format!("{} changed since, and stays as it is", named(&plan.moved_on)))
                 }
@@ -194,7 +217,7 @@ impl Session {
             (_, false) => " The changes are in the same lines, so that they cannot be told apart.",
         };
         let text = format!(
-            "{} changed since. How shall askls {} \"{}\"?{places}",
+            "{} changed since. How should askls {} the turn \"{}\"?{places}",
             named(&plan.moved_on),
             words.aim,
             plan.turn.label,
@@ -215,16 +238,23 @@ impl Session {
     /// Nothing is to be done: the turn does not stand in the way of older ones any more.
     async fn close(self: &Arc<Self>, plan: UndoPlan, answer: ConflictAnswer) -> Undone {
         let mut reasons = told(&plan);
-        if plan.left.is_empty() && plan.unsaved.is_empty() {
+        let words = words(plan.direction);
+        let is_open = plan.can_be_completed || !plan.unsaved.is_empty();
+        // Who has given the answer with the command wants to get on.
+        let is_passed_over = matches!(answer, ConflictAnswer::Merge | ConflictAnswer::Restore);
+        if is_open && !is_passed_over {
+            reasons.push(format!("\"{}\" can still be {}", plan.turn.label, words.done));
+        } else if is_open {
+            reasons.push(format!("\"{}\" counts as {} now", plan.turn.label, words.done));
+        } else if plan.left.is_empty() {
             let side = match plan.direction {
                 Direction::Undo => "before",
                 Direction::Redo => "after",
             };
             reasons.push(format!("the files are as they were {side} \"{}\" already", plan.turn.label));
         }
-        let is_whole = is_certain(&plan, answer);
-        let checkpoint = self.keep_undo(plan, Vec::new(), is_whole).await;
-        Undone { done: Vec::new(), checkpoint, reasons }
+        let checkpoint = self.keep_undo(plan, Vec::new(), !is_open || is_passed_over).await;
+        Undone { checkpoint, reasons, ..Undone::default() }
     }
 
     async fn carry_out(
@@ -240,13 +270,16 @@ impl Session {
                 named(&plan.moved_on)
             ));
         }
-        let Applied { mut done, left, .. } = self.apply(proposal, Way::AtOnce).await;
+        let Applied { mut done, left, .. } = self.apply(proposal, Way::Back(plan.direction)).await;
         let mut reasons = told(&plan);
         if on_conflict == OnConflict::Merge {
             let touched = plan.moved_on.iter().filter(|file| file.touched > 0);
             reasons.extend(touched.map(|file| {
                 let path = visible_path(&file.path);
-                format!("{path}: what changed since in the same lines stays as it is ({})", file.touched)
+                match file.touched {
+                    1 => format!("{path}: 1 place that you also changed was left as it is"),
+                    count => format!("{path}: {count} places that you also changed were left as they are"),
+                }
             }));
         }
         // An editor may fail halfway.
@@ -257,26 +290,26 @@ impl Session {
         reasons.extend(others.iter().map(|left| left.reason.clone()));
         let mut is_whole = others.is_empty() && is_certain(&plan, answer);
         let impossible = impossible.into_iter().map(|left| left.file).collect();
-        match self.undo_on_disk(impossible).await {
-            (on_disk, None) => done.extend(on_disk),
-            (on_disk, Some(reason)) => {
-                done.extend(on_disk);
-                reasons.push(reason);
-                is_whole = false;
-            }
-        }
+        let OnDisk { done: on_disk, intent, reason } = self.undo_on_disk(&plan, impossible).await;
+        done.extend(on_disk);
+        is_whole &= reason.is_none();
+        reasons.extend(reason);
         reasons.dedup();
         if done.is_empty() {
             return Undone { reasons, ..Undone::default() };
         }
         self.add_news(&plan.turn.thread, news(&plan, &done));
+        let label = plan.turn.label.clone();
         let checkpoint = self.keep_undo(plan, done.clone(), is_whole).await;
-        Undone { done, checkpoint, reasons }
+        if let Some(intent) = intent.filter(|_| checkpoint.is_some()) {
+            self.forget_intent(intent).await;
+        }
+        Undone { done, label, checkpoint, reasons }
     }
 
     /// Deletes and moves files for an editor that does not, and that does not show them: their texts are among the
-    /// checkpoints. Gives what came about, and why the rest did not.
-    async fn undo_on_disk(self: &Arc<Self>, files: Vec<FileEdit>) -> (Vec<FileEdit>, Option<String>) {
+    /// checkpoints before anything changes. Gives what came about, and why the rest did not.
+    async fn undo_on_disk(self: &Arc<Self>, plan: &UndoPlan, files: Vec<FileEdit>) -> OnDisk {
         let is_open = |file: &FileEdit| {
             let buffers = [&file.path, file.origin()].map(|path| self.workspace.open_document(path));
             buffers.iter().any(Option::is_some)
@@ -292,23 +325,43 @@ impl Session {
             })
             .collect();
         let proposal = EditProposal { files: closed };
-        if proposal.is_empty() {
-            return (Vec::new(), (!reasons.is_empty()).then(|| reasons.join("; ")));
-        }
-        let workspace = Arc::clone(&self.workspace);
-        let write = move || match proposal.apply_to_disk(&workspace) {
-            Ok(()) => Ok(proposal.files),
-            Err(conflicts) => Err(conflicts.into_iter().map(|conflict| conflict.reason).collect::<Vec<_>>()),
-        };
-        let written = tokio::task::spawn_blocking(write).await;
-        let done = match written.unwrap_or_else(|error| Err(vec![error.to_string()])) {
-            Ok(done) => done,
-            Err(conflicts) => {
-                reasons.extend(conflicts);
-                Vec::new()
+        let (mut done, mut intent) = (Vec::new(), None);
+        if !proposal.is_empty() {
+            let (session, plan) = (Arc::clone(self), plan.clone());
+            let written = tokio::task::spawn_blocking(move || session.write_undo(&plan, proposal)).await;
+            match written.unwrap_or_else(|error| Err(vec![error.to_string()])) {
+                Ok(written) => (done, intent) = written,
+                Err(conflicts) => reasons.extend(conflicts),
             }
+        }
+        OnDisk { done, intent, reason: (!reasons.is_empty()).then(|| reasons.join("; ")) }
+    }
+
+    /// Blocks. The error says why nothing was written.
+    fn write_undo(
+        &self,
+        plan: &UndoPlan,
+        proposal: EditProposal,
+    ) -> Result<(Vec<FileEdit>, Option<Intent>), Vec<String>> {
+        let Some(checkpoints) = self.checkpoints().map_err(|error| vec![error.to_string()])? else {
+            return Err(vec!["the checkpoints were switched off meanwhile".to_owned()]);
         };
-        (done, (!reasons.is_empty()).then(|| reasons.join("; ")))
+        let intent = checkpoints.apply_undo(plan, &proposal, &self.workspace, SystemTime::now())?;
+        // Whoever keeps the undo as a whole meets the same error and tells of it.
+        Ok((proposal.files, intent.ok()))
+    }
+
+    /// The checkpoint of the whole undo says what this one says.
+    async fn forget_intent(self: &Arc<Self>, intent: Intent) {
+        let session = Arc::clone(self);
+        let forget = move || match session.checkpoints()? {
+            Some(checkpoints) => checkpoints.forget_intent(&intent),
+            None => Ok(()),
+        };
+        let forgotten = tokio::task::spawn_blocking(forget).await;
+        if let Err(error) = forgotten.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            tracing::warn!(%error, "an undo is kept twice");
+        }
     }
 
     async fn keep_undo(
@@ -335,18 +388,31 @@ impl Session {
     }
 }
 
+/// What came about on disk.
+struct OnDisk {
+    done: Vec<FileEdit>,
+    intent: Option<Intent>,
+    /// Why the rest did not come about.
+    reason: Option<String>,
+}
+
 /// What the user is told of a plan, whatever comes of it.
 fn told(plan: &UndoPlan) -> Vec<String> {
     let unsaved = plan.unsaved.iter().map(|path| {
-        format!("{} is as before on the disk, and may be unsaved in another editor", visible_path(path))
+        format!(
+            "{} on disk does not contain this turn; the change may be unsaved in another editor",
+            visible_path(path)
+        )
     });
     plan.problems.iter().chain(&plan.left).cloned().chain(unsaved).collect()
 }
 
-/// Whether what is as before really is: another editor may hold the edit unsaved. Who has given the answer with the
-/// command wants to get on.
+/// Whether nothing of the turn waits for another undo. Another editor may hold an edit unsaved, unless who has given the
+/// answer with the command knows better; what could not be done may be possible later.
 fn is_certain(plan: &UndoPlan, answer: ConflictAnswer) -> bool {
-    plan.unsaved.is_empty() || matches!(answer, ConflictAnswer::Merge | ConflictAnswer::Restore)
+    let is_saved =
+        plan.unsaved.is_empty() || matches!(answer, ConflictAnswer::Merge | ConflictAnswer::Restore);
+    is_saved && !plan.can_be_completed
 }
 
 /// What the model is told with its next turn.

@@ -13,6 +13,11 @@ fn apply(project: &Project) -> String {
     }
 }
 
+fn run(transaction: &mut Transaction, edits: &[FileEdit]) -> Result<(), Conflict> {
+    let prepared = transaction.prepare_all(edits, &BTreeMap::new())?;
+    transaction.run(edits, prepared)
+}
+
 fn check(project: &Project, expected: &str, disk: Expect) {
     assert_eq!(apply(project), expected);
     disk.assert_eq(&project.disk());
@@ -55,6 +60,80 @@ fn two_files_can_change_places() {
         b.txt = "a\n"
     "#]],
     );
+}
+
+#[test]
+fn a_byte_order_mark_goes_where_its_text_goes() {
+    let project = Project::new(&[("a.txt", "\u{feff}a\n"), ("b.txt", "b\n")]);
+    project.rename("b.txt", "c.txt").unwrap();
+    project.rename("a.txt", "b.txt").unwrap();
+    check(
+        &project,
+        "applied",
+        expect![[r#"
+            b.txt = "\u{feff}a\n"
+            c.txt = "b\n"
+        "#]],
+    );
+}
+
+#[test]
+fn a_text_is_at_its_new_place_before_another_takes_the_old_one() {
+    let project = Project::new(&[("a", "a\n"), ("b", "b\n"), ("c", "c\n"), ("edited", "e\n"), ("gone", "")]);
+    project.stage("edited", "E\n").unwrap();
+    project.delete("gone").unwrap();
+    for (from, to) in [("c", "new"), ("b", "c"), ("a", "b")] {
+        project.rename(from, to).unwrap();
+    }
+    let proposal = project.files.proposal();
+    let order: Vec<_> = in_order(&proposal.files).iter().map(|edit| edit.path.as_str()).collect();
+    let place = |path: &str| order.iter().position(|other| *other == path).unwrap();
+    assert!(place("new") < place("c") && place("c") < place("b"), "{order:?}");
+    check(
+        &project,
+        "applied",
+        expect![[r#"
+            b = "a\n"
+            c = "b\n"
+            edited = "E\n"
+            new = "c\n"
+        "#]],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_moved_file_is_the_same_file() {
+    use std::os::unix::fs::MetadataExt;
+    let project = Project::new(&[("a.txt", "a\n")]);
+    let file = |path: &str| fs::metadata(project.root.join(path)).unwrap().ino();
+    let before = file("a.txt");
+    project.rename("a.txt", "sub/b.txt").unwrap();
+    assert_eq!(apply(&project), "applied");
+    assert_eq!(file("sub/b.txt"), before);
+}
+
+#[test]
+fn moves_are_taken_back_when_a_later_file_fails() {
+    let project = Project::new(&[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n"), ("d.txt", "d\n")]);
+    project.rename("a.txt", "sub/a.txt").unwrap();
+    project.rename("b.txt", "sub/b.txt").unwrap();
+    project.stage("sub/b.txt", "B\n").unwrap();
+    project.delete("c.txt").unwrap();
+    project.delete("d.txt").unwrap();
+    let proposal = project.files.proposal();
+    let mut transaction = Transaction::default();
+    let prepared = transaction.prepare_all(&proposal.files, &BTreeMap::new()).unwrap();
+    project.write("d.txt", "theirs\n");
+    transaction.run(&proposal.files, prepared).unwrap_err();
+    assert_eq!(transaction.undo(), Vec::<String>::new());
+    expect![[r#"
+        a.txt = "a\n"
+        b.txt = "b\n"
+        c.txt = "c\n"
+        d.txt = "theirs\n"
+    "#]]
+    .assert_eq(&project.disk());
 }
 
 #[test]
@@ -142,7 +221,7 @@ fn a_failure_in_the_middle_restores_what_was_written() {
     assert_eq!(last.path.as_str(), "deep/c.txt");
     fs::create_dir(project.root.join("deep")).unwrap();
     fs::write(project.root.join("deep/c.txt"), "theirs\n").unwrap();
-    let conflict = transaction.run(&proposal.files).unwrap_err();
+    let conflict = run(&mut transaction, &proposal.files).unwrap_err();
     assert!(conflict.reason.starts_with("deep/c.txt could not be written: "), "{conflict:?}");
     assert_eq!(transaction.undo(), Vec::<String>::new());
     fs::remove_dir_all(project.root.join("deep")).unwrap();
@@ -155,7 +234,7 @@ fn what_others_saved_meanwhile_is_not_taken_back() {
     project.stage("a.txt", "A\n").unwrap();
     project.stage("b.txt", "B\n").unwrap();
     let mut transaction = Transaction::default();
-    transaction.run(&project.files.proposal().files[..1]).unwrap();
+    run(&mut transaction, &project.files.proposal().files[..1]).unwrap();
     let edit = &project.files.proposal().files[0];
     let written = b"A\n".to_vec();
     let metadata = fs::metadata(project.root.join("a.txt")).unwrap();
@@ -179,7 +258,7 @@ fn folders_made_for_a_file_that_failed_go_again() {
     proposal.files.sort_by_key(|edit| std::cmp::Reverse(edit.path.clone()));
     project.write("a.txt", "theirs\n");
     let mut transaction = Transaction::default();
-    assert!(transaction.run(&proposal.files).is_err());
+    assert!(run(&mut transaction, &proposal.files).is_err());
     assert_eq!(transaction.undo(), Vec::<String>::new());
     expect![[r#"
         a.txt = "theirs\n"

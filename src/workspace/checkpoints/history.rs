@@ -4,24 +4,44 @@ use std::time::SystemTime;
 
 use super::{
     Direction,
-    record::{ChangedFile, Kind, Record, TurnMark},
+    record::{ChangedFile, DELETED, FileRecord, Kind, Record, TurnMark},
 };
 
-/// One record, for a list.
+/// One turn, for a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    pub id: String,
     pub turn: TurnMark,
-    pub kind: Kind,
+    /// When the last of its edits came about.
     pub time: SystemTime,
-    /// Whether what it did is in the files, as far as the journal knows.
-    pub stands: bool,
+    pub state: State,
+    /// What the turn did, each file once.
     pub files: Vec<ChangedFile>,
+}
+
+/// What of a turn is in the files, as far as the journal knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Applied,
+    Undone,
+    /// Some of it was undone, or came about after the rest was undone.
+    PartlyUndone,
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Applied => "applied",
+            Self::Undone => "undone",
+            Self::PartlyUndone => "partly undone",
+        }
+    }
 }
 
 /// A turn and what there is of it.
 struct Turn<'a> {
     mark: &'a TurnMark,
+    /// The goes in which its edits came about, oldest first. Where those are not kept any more, the undos and redos of them.
+    goes: Vec<&'a (String, Record)>,
     /// What stands of it and would be undone, oldest first: edits that were applied, and redos.
     applied: Vec<&'a (String, Record)>,
     /// The undos that would be redone, oldest first.
@@ -43,7 +63,7 @@ fn turns(records: &[(String, Record)]) -> Vec<Turn<'_>> {
     for record in records {
         let (_, Record { kind, turn: mark, undoes, files, .. }) = record;
         let index = turns.iter().position(|turn| turn.mark.is_same(mark)).unwrap_or_else(|| {
-            turns.push(Turn { mark, applied: Vec::new(), undone: Vec::new() });
+            turns.push(Turn { mark, goes: Vec::new(), applied: Vec::new(), undone: Vec::new() });
             turns.len() - 1
         });
         let Some(turn) = turns.get_mut(index) else { continue };
@@ -53,6 +73,10 @@ fn turns(records: &[(String, Record)]) -> Vec<Turn<'_>> {
         // An undo that found its files as before already says only that the turn does not stand any more.
         if files.is_empty() {
             continue;
+        }
+        let has_goes = turn.goes.iter().any(|(_, go)| go.kind == Kind::Turn);
+        if *kind == Kind::Turn || !has_goes {
+            turn.goes.push(record);
         }
         match kind {
             Kind::Turn | Kind::Redo => turn.applied.push(record),
@@ -83,19 +107,29 @@ pub(super) fn newest(
     (!taken.is_empty()).then(|| (turn.mark.clone(), taken))
 }
 
-/// Newest first.
+/// The newest turn first.
 pub(super) fn entries(records: &[(String, Record)]) -> Vec<Entry> {
-    let turns = turns(records);
-    let stands = |id: &String| {
-        turns.iter().any(|turn| turn.applied.iter().chain(&turn.undone).any(|(other, _)| other == id))
+    let mut turns = turns(records);
+    turns.retain(|turn| !turn.goes.is_empty());
+    turns.sort_by_key(|turn| turn.goes.last().map(|(id, _)| id.as_str()));
+    turns.iter().rev().filter_map(entry).collect()
+}
+
+fn entry(turn: &Turn<'_>) -> Option<Entry> {
+    let (_, last) = turn.goes.last()?;
+    let mut files: Vec<ChangedFile> = Vec::new();
+    for file in turn.goes.iter().flat_map(|(_, go)| &go.files).map(FileRecord::summary) {
+        match files.iter_mut().find(|known| known.path == file.path) {
+            // Later goes change what the first one made; only a deletion says more.
+            Some(known) if file.what == DELETED => *known = file,
+            Some(_) => {}
+            None => files.push(file),
+        }
+    }
+    let state = match (turn.applied.is_empty(), turn.undone.is_empty()) {
+        (false, true) => State::Applied,
+        (false, false) => State::PartlyUndone,
+        (true, _) => State::Undone,
     };
-    let entry = |(id, record): &(String, Record)| Entry {
-        id: id.clone(),
-        turn: record.turn.clone(),
-        kind: record.kind,
-        time: record.time(),
-        stands: stands(id),
-        files: record.files.iter().map(super::record::FileRecord::summary).collect(),
-    };
-    records.iter().rev().map(entry).collect()
+    Some(Entry { turn: turn.mark.clone(), time: last.time(), state, files })
 }

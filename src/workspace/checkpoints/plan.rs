@@ -3,20 +3,23 @@
 //! | the file now | what is made of it |
 //! |---|---|
 //! | as the turn left it | as it was before the turn |
-//! | as it was before the turn | nothing: it was taken back already |
+//! | as it was before the turn, or with what came later and nothing of the turn | nothing: it was taken back already |
 //! | something else | the user's choice: without the turn's part ([`OnConflict::Merge`]), or as it was before the turn ([`OnConflict::Restore`]) |
 //!
 //! Several records are taken back one after the other, the newest first, each on what the last one leaves.
 
 use std::sync::Arc;
 
-use crate::workspace::{EditProposal, FileError, FilePath, FileText, StagedChange, TurnFiles, Workspace};
+use crate::workspace::{
+    EditProposal, FileError, FilePath, FileText, StagedChange, TurnFiles, Workspace,
+    apply::{Attributes, AttributesByPath},
+};
 
 use super::{
     Direction,
     merge::merge,
     record::{FileRecord, Kept, Record, TurnMark},
-    store::Store,
+    store::{Store, TextError},
 };
 
 /// What becomes of files whose text has moved on since.
@@ -39,12 +42,16 @@ pub struct UndoPlan {
     /// Files that are as before on the disk, while the editor that made the edit may hold it unsaved: another process
     /// cannot know.
     pub unsaved: Vec<String>,
-    /// What cannot be taken back at all, and why, in words for people.
+    /// What cannot be taken back now, and why, in words for people.
     pub left: Vec<String>,
+    /// Whether some of what is left may be had later: a file in the way can be moved, a damaged text does not come back.
+    pub can_be_completed: bool,
     /// What of the journal could not be read.
     pub problems: Vec<String>,
     merged: EditProposal,
     restored: EditProposal,
+    /// Of the files that the proposals write.
+    pub(super) attributes: AttributesByPath,
     /// The records that are taken back.
     pub(super) records: Vec<String>,
     /// Whether all its files can be found here; those that cannot may be found by another editor.
@@ -84,14 +91,20 @@ pub(super) fn plan(
     problems: Vec<String>,
 ) -> UndoPlan {
     let files = records.iter().flat_map(|(_, record)| &record.files);
-    let (mut unusable, mut changes, mut is_reachable) = (Vec::new(), Vec::new(), true);
+    let (mut unusable, mut changes) = (Vec::new(), Vec::new());
+    let (mut is_reachable, mut damaged) = (true, 0);
     for file in files {
         is_reachable &= workspace.resolve(&file.uri).is_ok();
         match change(store, file, workspace) {
             Ok(change) => changes.push(change),
-            Err(reason) => unusable.push(format!("{}: {reason}", file.path)),
+            Err(TextError::Damaged(reason)) => {
+                damaged += 1;
+                unusable.push(format!("{}: {reason}", file.path));
+            }
+            Err(TextError::Unread(reason)) => unusable.push(format!("{}: {reason}", file.path)),
         }
     }
+    let attributes = changes.iter().filter_map(Change::attributes).collect();
     let [merged, restored] = [OnConflict::Merge, OnConflict::Restore].map(|on_conflict| {
         let mut work = Work::new(workspace, on_conflict, unusable.clone());
         changes.iter().for_each(|change| work.take_back(change));
@@ -102,10 +115,12 @@ pub(super) fn plan(
         turn,
         moved_on: merged.moved_on,
         unsaved: restored.unsaved,
+        can_be_completed: restored.left.len() > damaged,
         left: restored.left,
         problems,
         merged: merged.files.proposal(),
         restored: restored.files.proposal(),
+        attributes,
         records: records.iter().map(|(id, _)| id.clone()).collect(),
         is_reachable,
     }
@@ -126,6 +141,17 @@ struct Change {
     before: Option<Text>,
     after: Option<Text>,
     unsaved: bool,
+    mode: Option<u32>,
+}
+
+impl Change {
+    /// Of the file as it was before; of several changes of one file the last one taken back counts.
+    fn attributes(&self) -> Option<(FilePath, Attributes)> {
+        let before = self.before.as_ref()?;
+        let is_remarked = self.after.as_ref().is_some_and(|after| after.bom != before.bom);
+        let attributes = Attributes { mode: self.mode, bom: is_remarked.then_some(before.bom) };
+        Some((self.moved_from.as_ref().unwrap_or(&self.path).clone(), attributes))
+    }
 }
 
 struct Text {
@@ -144,15 +170,16 @@ impl Text {
     }
 }
 
-fn change(store: &Store, file: &FileRecord, workspace: &Workspace) -> Result<Change, String> {
-    let path = |uri: &str| workspace.resolve(uri).map_err(|error| error.to_string());
-    let text = |kept: &Kept| Ok::<_, String>(Text { text: store.text(&kept.blob)?, bom: kept.bom });
+fn change(store: &Store, file: &FileRecord, workspace: &Workspace) -> Result<Change, TextError> {
+    let path = |uri: &str| workspace.resolve(uri).map_err(|error| TextError::Unread(error.to_string()));
+    let text = |kept: &Kept| Ok::<_, TextError>(Text { text: store.text(&kept.blob)?, bom: kept.bom });
     Ok(Change {
         path: path(&file.uri)?,
         moved_from: file.moved_from.as_deref().map(path).transpose()?,
         before: file.before.as_ref().map(text).transpose()?,
         after: file.after.as_ref().map(text).transpose()?,
         unsaved: file.unsaved,
+        mode: file.mode,
     })
 }
 
@@ -180,16 +207,24 @@ impl Work {
             Some(_) => now.is_none() && is_same(&change.before, &origin),
             None => is_same(&change.before, &now),
         };
-        if is_left {
+        // A process that was killed while it moved the file.
+        let is_at_both =
+            change.moved_from.is_some() && is_same(&change.after, &now) && is_same(&change.before, &origin);
+        if is_left || is_at_both {
             return self.restore(change, now.as_ref(), origin.as_ref());
         }
-        if is_before {
+        let merged = self.merged(change, now.as_ref(), origin.as_ref());
+        // Nothing of the change is in the text any more, though the text has moved on.
+        let is_out = match (&merged, &now) {
+            (Some((Some(text), 0)), Some(now)) => change.moved_from.is_none() && **text == *now.text,
+            _ => false,
+        };
+        if is_before || is_out {
             if change.unsaved && self.files.workspace().open_document(&change.path).is_none() {
                 self.unsaved.push(change.path.to_string());
             }
             return Ok(());
         }
-        let merged = self.merged(change, now.as_ref(), origin.as_ref());
         self.note(&change.path, merged.as_ref().map_or(1, |(_, touched)| *touched));
         match (self.on_conflict, merged) {
             (OnConflict::Restore, _) => self.restore(change, now.as_ref(), origin.as_ref()),

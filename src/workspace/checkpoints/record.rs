@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     protocol::ThreadId,
-    workspace::{FileEdit, FilePath, Workspace, disk, paths},
+    workspace::{FileEdit, FilePath, FileText, Workspace, disk, paths},
 };
 
 use super::{blob::BlobId, store::Store};
@@ -19,6 +19,9 @@ pub(super) const VERSION: u32 = 1;
 
 /// Characters of the prompt by which a turn is called.
 const LABEL_LENGTH: usize = 60;
+
+/// What became of a file that is gone.
+pub(super) const DELETED: &str = "deleted";
 
 /// Which turn edits came out of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,20 +63,10 @@ impl TurnMark {
 /// What has changed the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub(super) enum Kind {
     Turn,
     Undo,
     Redo,
-}
-
-impl Kind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::Undo => "undo",
-            Self::Redo => "redo",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,6 +98,9 @@ pub(super) struct FileRecord {
     /// The editor had it, and the disk not yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) unsaved: bool,
+    /// Mode bits of the file before; `None` where nobody looked before it changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) mode: Option<u32>,
 }
 
 /// A kept text.
@@ -119,7 +115,7 @@ pub(super) struct Kept {
 /// One file of a checkpoint, for a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// `edited`, `new`, `deleted` or `moved`.
+    /// `edited`, `created`, `deleted` or `moved`.
     pub what: &'static str,
     /// As it stands in the record: it may hold characters that a terminal must not get.
     pub path: String,
@@ -151,9 +147,9 @@ impl Record {
 impl FileRecord {
     pub(super) fn summary(&self) -> ChangedFile {
         let what = match (&self.before, &self.after, &self.moved_from) {
-            (_, None, _) => "deleted",
+            (_, None, _) => DELETED,
             (_, Some(_), Some(_)) => "moved",
-            (None, Some(_), None) => "new",
+            (None, Some(_), None) => "created",
             (Some(_), Some(_), None) => "edited",
         };
         ChangedFile { what, path: self.path.clone() }
@@ -171,12 +167,16 @@ pub(super) fn file(
         Ok(Kept { blob: store.put(text.as_bytes(), now)?, bom })
     };
     let before = edit.before.as_ref().map(|before| keep(&before.text, before.bom)).transpose()?;
-    let left = edit.after.as_ref().map(|asked| left(edit, asked, workspace));
-    let on_disk = edit.path.disk().and_then(|disk| disk::read(disk, "").ok());
-    let unsaved = on_disk.as_ref().map(|now| &*now.text) != left.as_ref().map(|(text, _)| text.as_str());
+    let now = workspace.read(&edit.path).ok();
+    let left = edit.after.as_ref().map(|asked| left(edit, asked, now.as_ref()));
+    let on_disk = edit.path.disk().and_then(|disk| disk::read(disk, "").ok()).map(|text| text.text);
+    // Saved as it was asked for, or with what the user has typed since.
+    let is_saved = on_disk.as_deref() == left.as_ref().map(|(text, _)| text.as_str())
+        || (on_disk.as_deref() == now.as_ref().map(|now| &*now.text) && !edit.is_made_for(now.as_ref()));
     let after = left.map(|(text, bom)| keep(&text, bom)).transpose()?;
     Ok(FileRecord {
-        unsaved,
+        unsaved: !is_saved,
+        mode: None,
         path: edit.path.to_string(),
         uri: uri(&edit.path),
         moved_from: edit.moved_from.as_ref().map(uri),
@@ -185,14 +185,16 @@ pub(super) fn file(
     })
 }
 
-/// What an edit has left in its file. An editor may make something else of it than was asked for; what it has in a
-/// buffer that we do not see is taken to be as asked.
-fn left(edit: &FileEdit, asked: &str, workspace: &Workspace) -> (String, bool) {
-    let was_marked = edit.before.as_ref().is_some_and(|before| before.bom);
-    match workspace.read(&edit.path) {
-        Ok(now) if !edit.is_made_for(Some(&now)) => (now.text.to_string(), now.bom),
+/// What an edit has left in its file: what was asked for, with the line ends that the editor has made of it. What else the
+/// file holds now came from the user, who types on while the edit is kept, and is theirs.
+fn left(edit: &FileEdit, asked: &str, now: Option<&FileText>) -> (String, bool) {
+    let asked = disk::without_mark(asked, None);
+    match now {
+        Some(now) if !edit.is_made_for(Some(now)) && now.text.lines().eq(asked.text.lines()) => {
+            (now.text.to_string(), now.bom)
+        }
         _ => {
-            let asked = disk::without_mark(asked, None);
+            let was_marked = edit.before.as_ref().is_some_and(|before| before.bom);
             (asked.text.to_string(), asked.bom || was_marked)
         }
     }

@@ -47,6 +47,15 @@ pub(super) struct Stored {
     pub(super) length: u64,
 }
 
+/// Why a kept text is not to be had, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TextError {
+    /// It does not read back as it was kept, and never will.
+    Damaged(String),
+    /// It cannot be read now; that may pass.
+    Unread(String),
+}
+
 impl Stored {
     /// Of a record.
     pub(super) fn id(&self) -> &str {
@@ -99,17 +108,25 @@ impl Store {
         Ok(id)
     }
 
-    /// A kept text. The error says what is wrong with it; a text that is not what its name says is set aside.
-    pub(super) fn text(&self, id: &BlobId) -> Result<String, String> {
+    /// A kept text. A text that is not what its name says is set aside.
+    pub(super) fn text(&self, id: &BlobId) -> Result<String, TextError> {
         let path = self.blob_path(id);
         let bytes = read_bounded(&path, MAX_BLOB_BYTES).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => "its text is no longer among the checkpoints".to_owned(),
-            _ => format!("its text among the checkpoints cannot be read: {error}"),
+            io::ErrorKind::NotFound if self.damaged_folder().join(id.as_str()).exists() => {
+                TextError::Damaged("its text among the checkpoints is damaged".to_owned())
+            }
+            io::ErrorKind::NotFound => {
+                TextError::Unread("its text is not among the checkpoints any more".to_owned())
+            }
+            _ => TextError::Unread(format!("its text among the checkpoints cannot be read: {error}")),
         })?;
         let is_whole = BlobId::of(&bytes) == *id;
         match String::from_utf8(bytes) {
             Ok(text) if is_whole => Ok(text),
-            _ => Err(format!("its text among the checkpoints is damaged{}", self.set_aside(&path))),
+            _ => {
+                let place = self.set_aside(&path);
+                Err(TextError::Damaged(format!("its text among the checkpoints is damaged{place}")))
+            }
         }
     }
 
@@ -135,6 +152,13 @@ impl Store {
             }
         }
         Err(problem.unwrap_or_else(|| io::Error::other("no name is free")))
+    }
+
+    /// For a record of what did not come about, or of which another one tells.
+    pub(super) fn remove_record(&self, id: &str) -> io::Result<()> {
+        let folder = self.records_folder();
+        fs::remove_file(folder.join(format!("{id}{RECORD_ENDING}")))?;
+        sync_folder(&folder)
     }
 
     /// All records that can be read. What cannot is set aside, so that it is told of once.

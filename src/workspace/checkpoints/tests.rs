@@ -62,7 +62,8 @@ impl Journal {
         proposal.apply_to_disk(&self.project.workspace).unwrap();
         let checkpoints = self.open();
         let workspace = &self.project.workspace;
-        checkpoints.keep_undo(&plan, &proposal.files, true, workspace, self.now).unwrap();
+        let is_whole = !plan.can_be_completed;
+        checkpoints.keep_undo(&plan, &proposal.files, is_whole, workspace, self.now).unwrap();
         let moved_on: Vec<_> =
             plan.moved_on.iter().map(|file| format!("{} ({})", file.path, file.touched)).collect();
         let settled = if plan.is_settled() { " settled" } else { "" };
@@ -97,7 +98,7 @@ impl Journal {
         let line = |entry: &Entry| {
             let files: Vec<_> =
                 entry.files.iter().map(|file| format!("{} {}", file.what, file.path)).collect();
-            format!("{} {} {} {}\n", entry.kind.as_str(), entry.turn.label, entry.stands, files.join(", "))
+            format!("{}: {}, {}\n", entry.turn.label, entry.state.as_str(), files.join(", "))
         };
         entries.iter().map(line).chain(problems.iter().map(|problem| format!("{problem}\n"))).collect()
     }
@@ -150,17 +151,14 @@ fn a_turn_is_undone_and_redone_as_one() {
     check(
         &journal.redo(),
         expect![[r#"
-        none: no turn was undone that could be redone
+        none: nothing to redo
     "#]],
     );
     journal.undo();
     check(
         &journal.list(),
         expect![[r#"
-            undo turn 1 true new deleted, edited edited, moved old, deleted sub/new
-            redo turn 1 false deleted deleted, edited edited, moved sub/moved, new sub/new
-            undo turn 1 false new deleted, edited edited, moved old, deleted sub/new
-            turn turn 1 false deleted deleted, edited edited, moved sub/moved, new sub/new
+            turn 1: undone, deleted deleted, edited edited, moved sub/moved, created sub/new
         "#]],
     );
 }
@@ -178,7 +176,7 @@ fn turns_are_undone_from_the_newest_and_redone_from_the_last_undone() {
     check(
         &journal.undo(),
         expect![[r#"
-        none: no turn whose edits were applied is left to undo
+        none: nothing left to undo
     "#]],
     );
     journal.redo();
@@ -376,6 +374,164 @@ fn what_was_not_taken_back_can_be_taken_back_later() {
     );
 }
 
+/// Of each state a turn.
+#[test]
+fn the_list_has_a_line_for_each_turn() {
+    let journal = Journal::new(&[("a", "0\n")]);
+    journal.stage(1, &[("a", "1\n"), ("b", "1\n")]);
+    journal.stage(1, &[("a", "2\n"), ("c", "2\n")]);
+    journal.stage(2, &[("a", "3\n")]);
+    journal.undo();
+    journal.redo();
+    journal.undo();
+    journal.stage(3, &[("d", "d\n")]);
+    journal.undo();
+    journal.stage(3, &[("e", "e\n")]);
+    check(
+        &journal.list(),
+        expect![[r#"
+            turn 3: partly undone, created d, created e
+            turn 2: undone, edited a
+            turn 1: applied, edited a, created b, created c
+        "#]],
+    );
+}
+
+#[test]
+fn a_turn_that_was_redone_and_goes_on_is_undone_with_all_its_goes() {
+    let journal = Journal::new(&[("a", "0\n"), ("b", "0\n")]);
+    journal.stage(1, &[("a", "1\n")]);
+    journal.undo();
+    journal.redo();
+    journal.stage(1, &[("b", "1\n")]);
+    journal.undo();
+    check(
+        &journal.project.disk(),
+        expect![[r#"
+        a = "0\n"
+        b = "0\n"
+    "#]],
+    );
+}
+
+/// The edit is told of a moment later, and the first keys with it.
+#[test]
+fn what_was_typed_before_the_edit_was_kept_is_the_users() {
+    let typed = |now: &str| {
+        let journal = Journal::new(&[("a", "1\n2\n3\n")]);
+        journal.project.read("a").unwrap();
+        journal.project.stage("a", "1\ntwo\n3\n").unwrap();
+        let edits = journal.project.files.proposal().files;
+        journal.project.open("a", 2, now);
+        let mark = TurnMark::new(&ThreadId::from("t"), "typed");
+        journal.open().keep(&mark, &edits, &journal.project.workspace, journal.now).unwrap();
+        let plan = journal.plan(Direction::Undo).unwrap();
+        let edits = &plan.proposal(OnConflict::Merge).files;
+        let after: Vec<_> = edits.iter().filter_map(|edit| edit.after.clone()).collect();
+        format!("moved on: {}, undone: {after:?}\n", plan.moved_on.len())
+    };
+    check(
+        &typed("1\ntwo\n3\nk\n"),
+        expect![[r#"
+        moved on: 1, undone: ["1\n2\n3\nk\n"]
+    "#]],
+    );
+    // What the editor does to line ends is nobody's typing.
+    check(
+        &typed("1\r\ntwo\r\n3\r\n"),
+        expect![[r#"
+        moved on: 0, undone: ["1\n2\n3\n"]
+    "#]],
+    );
+    check(
+        &typed("1\ntwo\n3"),
+        expect![[r#"
+        moved on: 0, undone: ["1\n2\n3\n"]
+    "#]],
+    );
+}
+
+/// Nothing can be done to a file while a folder is in its place.
+#[test]
+fn what_could_not_be_undone_now_can_be_undone_when_it_is_possible() {
+    for others in [&[][..], &[("b", "1\n")]] {
+        let journal = Journal::new(&[("a", "0\n"), ("b", "0\n")]);
+        journal.stage(1, &[&[("a", "1\n")], others].concat());
+        let path = journal.project.root.join("a");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let told = journal.undo();
+        assert!(told.contains("left: [\"a: "), "{told}");
+        fs::remove_dir(&path).unwrap();
+        journal.project.write("a", "1\n");
+
+        journal.undo();
+
+        check(
+            &journal.project.disk(),
+            expect![[r#"
+                a = "0\n"
+                b = "0\n"
+            "#]],
+        );
+        check(
+            &journal.undo(),
+            expect![[r#"
+            none: nothing left to undo
+        "#]],
+        );
+    }
+}
+
+#[test]
+fn a_text_that_is_away_for_a_moment_does_not_use_the_turn_up() {
+    let journal = Journal::new(&[("a", "0\n")]);
+    journal.stage(1, &[("a", "1\n")]);
+    let blob = journal.store().join("blobs").join(blob::BlobId::of(b"0\n").as_str());
+    let aside = journal.folder.path().join("aside");
+    fs::rename(&blob, &aside).unwrap();
+    check(
+        &journal.undo(),
+        expect![[r#"
+        turn 1 settled, moved on: [], left: ["a: its text is not among the checkpoints any more"]
+    "#]],
+    );
+    fs::rename(&aside, &blob).unwrap();
+    journal.undo();
+    check(
+        &journal.project.disk(),
+        expect![[r#"
+        a = "0\n"
+    "#]],
+    );
+}
+
+/// What was merged once is not asked about again.
+#[test]
+fn a_change_that_is_out_of_a_text_that_has_moved_on_was_taken_back() {
+    let journal = Journal::new(&[("a", "0\nx\n")]);
+    journal.stage(1, &[("a", "1\nx\n")]);
+    journal.project.write("a", "0\nx\ntyped\n");
+    check(
+        &journal.undo(),
+        expect![[r#"
+        turn 1 settled, moved on: [], left: []
+    "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_of_once() {
+    let journal = Journal::new(&[("a", "0\n")]);
+    journal.stage(1, &[("a", "1\n")]);
+    let path = journal.store().join("records").join(&journal.names("records")[0]);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"version\":1", "\"version\":2")).unwrap();
+    let checkpoints = journal.open();
+    let told = [(); 2].map(|()| checkpoints.list().unwrap().1.len());
+    assert_eq!(told, [1, 0]);
+}
+
 #[test]
 fn an_unsaved_buffer_is_what_counts() {
     let journal = Journal::new(&[("a", "0\n")]);
@@ -425,7 +581,7 @@ fn another_thread_is_left_alone() {
     journal.stage(1, &[("a", "1\n")]);
     let other = ThreadId::from("other");
     let error = journal.open().plan(Direction::Undo, Some(&other), &journal.project.workspace).unwrap_err();
-    check(&error.to_string(), expect!["no turn whose edits were applied is left to undo in thread other"]);
+    check(&error.to_string(), expect!["nothing left to undo in thread other"]);
 }
 
 /// Each editor with a single file has its own, though they share a journal.
@@ -468,13 +624,13 @@ fn a_torn_record_is_set_aside_and_told_of_once() {
 
     let damaged = journal.store().join("damaged");
     let expected = format!("; it was put aside in {}\n", damaged.display());
-    assert!(list.starts_with("turn turn 1 true edited a\nthe checkpoint "), "{list}");
+    assert!(list.starts_with("turn 1: applied, edited a\nthe checkpoint "), "{list}");
     assert!(list.ends_with(&format!(" is damaged{expected}")), "{list}");
     assert_eq!(journal.names("damaged"), [name]);
     check(
         &journal.list(),
         expect![[r#"
-        turn turn 1 true edited a
+        turn 1: applied, edited a
     "#]],
     );
 }
@@ -661,8 +817,8 @@ fn what_was_never_finished_is_no_checkpoint_and_goes() {
     check(
         &journal.list(),
         expect![[r#"
-        turn turn 1 true edited a
-    "#]],
+            turn 1: applied, edited a
+        "#]],
     );
     journal.now += Duration::from_secs(2 * 60 * 60);
     journal.open();
@@ -704,7 +860,7 @@ fn a_secret_is_neither_kept_nor_written() {
     check(
         &journal.undo(),
         expect![[r#"
-        none: no turn whose edits were applied is left to undo
+        none: nothing left to undo
     "#]],
     );
     assert_eq!(fs::read_to_string(journal.project.root.join(".env")).unwrap(), "KEY=1\n");
