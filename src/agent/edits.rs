@@ -10,6 +10,8 @@ use crate::{protocol::ToolOutput, tools, workspace::FilePath};
 use super::{TurnContext, calls::Answered};
 
 const AS_BEFORE: &str = "The file is as it was before this step.";
+const READ_AGAIN: &str =
+    "Read what was not wholly applied before you change it again; make nothing again that is there.";
 
 /// Applies staged edits.
 pub trait EditApplier: Send + Sync {
@@ -35,6 +37,8 @@ pub enum EditFate {
     Proposed(String),
     /// It is void, with the reason.
     NotApplied(String),
+    /// Only some of its places came about, and the rest is void, with the reason.
+    Part(String),
 }
 
 /// How far an applied edit has come; the worst last.
@@ -88,17 +92,47 @@ pub(super) async fn settle(held: &mut [Held], context: &TurnContext) {
         return;
     };
     for call in held {
-        let mut fates: Vec<_> = outcomes
-            .iter()
-            .filter(|outcome| call.paths.contains(&outcome.path))
-            .map(|outcome| &outcome.fate)
-            .collect();
-        if fates.is_empty() {
+        let mut meant: Vec<&EditOutcome> =
+            outcomes.iter().filter(|outcome| call.paths.contains(&outcome.path)).collect();
+        if meant.is_empty() {
             // A later call of the step has moved the file on: what became of the step is all that is known.
-            fates = outcomes.iter().map(|outcome| &outcome.fate).collect();
+            meant = outcomes.iter().collect();
         }
+        if let Some(told) = tell_part(&meant) {
+            call.answered.output.text = told;
+            call.answered.output.is_error = true;
+            continue;
+        }
+        let fates: Vec<_> = meant.iter().map(|outcome| &outcome.fate).collect();
         tell(&mut call.answered.output, &fates);
     }
+}
+
+/// What the model has to know of a call of which only a part came about. `None` when nothing did, or all.
+fn tell_part(outcomes: &[&EditOutcome]) -> Option<String> {
+    let paths = |is_meant: fn(&EditFate) -> bool| {
+        let meant = outcomes.iter().filter(|outcome| is_meant(&outcome.fate));
+        let paths: Vec<&str> = meant.map(|outcome| outcome.path.as_str()).collect();
+        (!paths.is_empty()).then(|| paths.join(", "))
+    };
+    let applied = paths(|fate| matches!(fate, EditFate::Applied(_)));
+    let parts = paths(|fate| matches!(fate, EditFate::Part(_)));
+    let void = paths(|fate| matches!(fate, EditFate::NotApplied(_)));
+    if parts.is_none() && (applied.is_none() || void.is_none()) {
+        return None;
+    }
+    let told = [
+        applied.map(|paths| format!("applied: {paths}")),
+        parts.map(|paths| format!("applied only in part: {paths}")),
+        void.map(|paths| format!("not applied: {paths}")),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    let fates: Vec<&EditFate> = outcomes.iter().map(|outcome| &outcome.fate).collect();
+    let reasons = reasons(&fates, |fate| match fate {
+        EditFate::NotApplied(reason) | EditFate::Part(reason) => Some(reason),
+        EditFate::Applied(_) | EditFate::Proposed(_) => None,
+    });
+    Some(format!("{} ({})\n{READ_AGAIN}", told.join("; "), reasons.unwrap_or_default()))
 }
 
 /// Puts the worst of the fates in the place of the line that says that the edit is staged.

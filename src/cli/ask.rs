@@ -106,8 +106,11 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     };
     let failure = tokio::select! {
         failure = printer.flush() => failure,
-        // A terminal that is stopped, or a pipe that nobody reads: the answer did not arrive.
-        () = signals.next() => return Ok(Exit::Turn(StopReason::Cancelled)),
+        // A terminal that is stopped, or a pipe that nobody reads: the answer may not arrive, but its end gets a moment.
+        () = signals.next() => {
+            let _ = tokio::time::timeout(LAST_MOMENT, printer.flush()).await;
+            return Ok(Exit::Turn(StopReason::Cancelled));
+        }
     };
     Ok(match failure {
         Some(error) => {

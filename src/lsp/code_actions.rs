@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     commands, documents,
     editor::one_line,
-    edits::{anchor, line_count, place},
+    edits::{Offer, anchor, line_count, place},
     hints,
     lsp_types::{
         self, CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, Command, Diagnostic,
@@ -62,7 +62,8 @@ pub(super) async fn code_actions(
     actions.into_iter().map(|action| action.into_lsp(has_literals)).collect()
 }
 
-/// What can become of edits that are proposed in this file: of those on the selected lines, of all in the file, of all.
+/// What can become of edits that are proposed in this file: of those on the selected lines, of all in the file, of all
+/// that a turn proposes.
 async fn edit_actions(session: &Arc<Session>, uri: &str, range: lsp_types::Range) -> Vec<Action> {
     if session.offers.is_empty() {
         return Vec::new();
@@ -70,19 +71,42 @@ async fn edit_actions(session: &Arc<Session>, uri: &str, range: lsp_types::Range
     let Ok(path) = session.workspace.resolve(uri) else { return Vec::new() };
     let looking = Arc::clone(session);
     let look = move || {
-        let (thread_id, offer, hunks) = looking.offered_in(&path)?;
         let lines = looking.workspace.open_document(&path).map_or(usize::MAX, |it| line_count(&it.text));
         let uri = looking.workspace.uri(&path);
         let is_lost = looking.lost_documents.contains_key(&uri);
-        Some(Offered { thread_id, uri, files: offer.review.paths().len(), hunks, lines, is_lost })
+        let offered = |(thread_id, offer, hunks): (ThreadId, Offer, Vec<HunkView>)| {
+            let files = offer.review.paths().len();
+            Offered { thread_id, uri: uri.clone(), files, hunks, lines, is_lost }
+        };
+        looking.offered_in(&path).into_iter().map(offered).collect::<Vec<_>>()
     };
-    match tokio::task::spawn_blocking(look).await {
-        Ok(Some(offered)) => offered.actions(range),
-        _ => Vec::new(),
-    }
+    let offered = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    let mut actions: Vec<Action> = offered.iter().flat_map(|offered| offered.hunk_actions(range)).collect();
+    actions.extend(file_actions(&offered));
+    // Where several turns wait, it is the one whose edit is selected, else the newest.
+    let selected = offered.iter().find(|offered| !offered.hunk_actions(range).is_empty());
+    actions.extend(selected.or(offered.first()).into_iter().flat_map(Offered::turn_actions));
+    actions
 }
 
-/// What is on offer in one file.
+/// Of everything in the file, whichever turn proposes it.
+fn file_actions(offered: &[Offered]) -> Vec<Action> {
+    let Some(first) = offered.first() else { return Vec::new() };
+    let mut argument = json!({ "uri": first.uri });
+    if offered.len() == 1 {
+        argument["threadId"] = json!(first.thread_id);
+    }
+    let mut actions = Vec::new();
+    if offered.iter().any(Offered::can_be_applied) {
+        let mut accept = argument.clone();
+        accept["report"] = json!(true);
+        actions.push(edit_action("Apply all agent edits in this file", commands::ACCEPT_EDITS, accept));
+    }
+    actions.push(edit_action("Reject all agent edits in this file", commands::REJECT_EDITS, argument));
+    actions
+}
+
+/// What one turn offers in one file.
 struct Offered {
     thread_id: ThreadId,
     uri: String,
@@ -96,22 +120,21 @@ struct Offered {
 }
 
 impl Offered {
-    fn actions(&self, range: lsp_types::Range) -> Vec<Action> {
-        let mut actions = self.hunk_actions(range);
-        let is_pending = |view: &HunkView| view.state == HunkState::Pending;
-        let (thread, uri) = (&self.thread_id, &self.uri);
-        if !self.is_lost && self.hunks.iter().any(is_pending) {
-            let argument = json!({ "threadId": thread, "uri": uri, "report": true });
-            actions.push(edit_action("Apply agent edit (this file)", commands::ACCEPT_EDITS, argument));
-            let files = if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) };
-            let argument = json!({ "threadId": thread, "report": true });
-            let title = format!("Apply all agent edits ({files})");
+    fn can_be_applied(&self) -> bool {
+        !self.is_lost && self.hunks.iter().any(|view| view.state == HunkState::Pending)
+    }
+
+    fn turn_actions(&self) -> Vec<Action> {
+        let files = if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) };
+        let mut actions = Vec::new();
+        if self.can_be_applied() {
+            let argument = json!({ "threadId": self.thread_id, "report": true });
+            let title = format!("Apply every edit of this turn ({files})");
             actions.push(edit_action(title, commands::ACCEPT_EDITS, argument));
         }
-        let argument = json!({ "threadId": thread, "uri": uri });
-        actions.push(edit_action("Reject agent edit (this file)", commands::REJECT_EDITS, argument));
-        let argument = json!({ "threadId": thread });
-        actions.push(edit_action("Reject all agent edits", commands::REJECT_EDITS, argument));
+        let argument = json!({ "threadId": self.thread_id });
+        let title = format!("Reject every edit of this turn ({files})");
+        actions.push(edit_action(title, commands::REJECT_EDITS, argument));
         actions
     }
 
@@ -144,8 +167,9 @@ impl Offered {
         }
         for view in unfit {
             let reason = match &view.state {
-                HunkState::Conflict(reason) => one_line(reason, MAX_TITLE),
-                HunkState::Pending | HunkState::Taken => "the text of the file is not known".to_owned(),
+                HunkState::Conflict(_) if view.lines_now.len() > 1 => "you changed these lines",
+                HunkState::Conflict(_) => "you changed this line",
+                HunkState::Pending | HunkState::Taken => "the text of the file is not known",
             };
             let title = format!("Reject this agent edit ({reason})");
             actions.push(edit_action(title, commands::REJECT_EDITS, argument(&[view])));

@@ -25,11 +25,15 @@ pub(super) async fn code_lenses(session: &Arc<Session>, params: &CodeLensParams)
     let Ok(path) = session.workspace.resolve(params.text_document.uri.as_str()) else { return Vec::new() };
     let session = Arc::clone(session);
     let look = move || {
-        let Some((thread_id, _, hunks)) = session.offered_in(&path) else { return Vec::new() };
+        let offered = session.offered_in(&path);
         let lines = session.workspace.open_document(&path).map_or(usize::MAX, |it| line_count(&it.text));
         let uri = session.workspace.uri(&path);
-        let shown = hunks.iter().filter(|view| view.state != HunkState::Taken).take(MAX_HUNKS);
-        shown.flat_map(|view| lenses(&thread_id, &uri, view, *anchor(view, lines).start())).collect()
+        let views =
+            offered.iter().flat_map(|(thread_id, _, hunks)| hunks.iter().map(move |view| (thread_id, view)));
+        let shown = views.filter(|(_, view)| view.state != HunkState::Taken).take(MAX_HUNKS);
+        shown
+            .flat_map(|(thread_id, view)| lenses(thread_id, &uri, view, *anchor(view, lines).start()))
+            .collect()
     };
     tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }

@@ -10,17 +10,18 @@ mod checkpoints;
 mod list;
 mod names;
 mod offers;
+mod part;
 mod question;
 mod steps;
 mod undo;
 mod workspace_edit;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::Result;
 
-use super::{commands::EditParams, lsp_types::MessageType, session::Session};
+use super::{commands::EditParams, editor::one_line, lsp_types::MessageType, session::Session};
 use crate::{
     agent::TurnResult,
     config::{Edits, Settings},
@@ -34,6 +35,9 @@ pub(super) use list::{anchor, line_count, place, what};
 pub(super) use offers::Offer;
 pub(super) use steps::{StepApplier, StepEdits};
 pub(super) use undo::UndoParams;
+
+/// Longest reason in a result. It names files, whose names may be anything.
+const MAX_REASON: usize = 2000;
 
 /// What became of the edits of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,10 +108,25 @@ impl Accepted {
         self.reason.as_deref()
     }
 
+    /// What became of edits of the same file that another thread has proposed, too.
+    fn and(mut self, other: Self) -> Self {
+        self.files.extend(other.files);
+        self.files.sort();
+        self.files.dedup();
+        self.unsaved.extend(other.unsaved);
+        self.reason = match (self.reason, other.reason) {
+            (Some(one), Some(more)) => Some(format!("{one}; {more}")),
+            (one, more) => one.or(more),
+        };
+        let is_applied = [self.word, other.word].contains(&EditsWord::Applied);
+        self.word = if is_applied { EditsWord::Applied } else { self.word };
+        self
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let mut json = json!({ "applied": self.word == EditsWord::Applied, "files": self.files });
         if let Some(reason) = &self.reason {
-            json["reason"] = json!(reason);
+            json["reason"] = json!(one_line(reason, MAX_REASON));
         }
         json
     }
@@ -210,20 +229,43 @@ impl Session {
         partial: bool,
         report: bool,
     ) -> Accepted {
-        let Some(thread_id) = self.thread_with_offer(params.thread_id.as_ref()) else {
-            return self.refuse(Accepted::refused("there are no proposed edits"), report).await;
-        };
+        let mut all: Option<Accepted> = None;
+        for thread_id in self.threads(params).await {
+            let accepted = self.accept_of(thread_id, params, partial, report).await;
+            all = Some(match all {
+                Some(all) => all.and(accepted),
+                None => accepted,
+            });
+        }
+        match all {
+            Some(all) => all,
+            None => self.refuse(Accepted::refused("there are no proposed edits"), report).await,
+        }
+    }
+
+    async fn accept_of(
+        self: &Arc<Self>,
+        thread_id: ThreadId,
+        params: &EditParams,
+        partial: bool,
+        report: bool,
+    ) -> Accepted {
         let selection = match self.selected(&thread_id, params).await {
             Ok(selection) => selection,
             Err(reason) => return self.refuse(Accepted::refused(reason), report).await,
         };
         let conflicting = if partial { Conflicting::LeaveOut } else { Conflicting::Refuse };
         let accepted = self.accept(&thread_id, &selection, conflicting, Way::AtOnce).await;
-        if report && accepted.reason.is_some() {
+        if report {
             let (session, accepted) = (Arc::clone(self), accepted.clone());
             self.spawn(async move { session.report(&thread_id, &selection, &accepted).await });
         }
         accepted
+    }
+
+    async fn threads(self: &Arc<Self>, params: &EditParams) -> Vec<ThreadId> {
+        let (session, params) = (Arc::clone(self), params.clone());
+        tokio::task::spawn_blocking(move || session.threads_meant(&params)).await.unwrap_or_default()
     }
 
     async fn refuse(&self, accepted: Accepted, report: bool) -> Accepted {
@@ -238,12 +280,18 @@ impl Session {
         self: &Arc<Self>,
         params: &EditParams,
     ) -> std::result::Result<Vec<String>, String> {
-        let nothing = || "there are no proposed edits".to_owned();
-        let thread_id = self.thread_with_offer(params.thread_id.as_ref()).ok_or_else(nothing)?;
-        let review = self.review(&thread_id).ok_or_else(nothing)?;
-        let selection = self.selected(&thread_id, params).await?;
-        let rejected = review.rejected(&selection);
-        self.offer_changed(&thread_id);
+        let threads = self.threads(params).await;
+        if threads.is_empty() {
+            return Err("there are no proposed edits".to_owned());
+        }
+        let mut rejected = BTreeSet::new();
+        for thread_id in threads {
+            let selection = self.selected(&thread_id, params).await?;
+            if let Some(review) = self.review(&thread_id) {
+                rejected.extend(review.rejected(&selection));
+                self.offer_changed(&thread_id);
+            }
+        }
         Ok(rejected.iter().map(|path| self.workspace.uri(path)).collect())
     }
 

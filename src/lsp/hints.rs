@@ -58,6 +58,8 @@ pub(super) struct Hints {
     changed: Notify,
     has_lenses: AtomicBool,
     has_hints: AtomicBool,
+    /// The session ends; nothing is shown any more. Held while the editor is told, so that nothing overtakes it.
+    is_over: tokio::sync::Mutex<bool>,
     shown: Mutex<Shown>,
 }
 
@@ -84,6 +86,7 @@ impl Default for Hints {
             changed: Notify::new(),
             has_lenses: AtomicBool::new(true),
             has_hints: AtomicBool::new(true),
+            is_over: tokio::sync::Mutex::new(false),
             shown: Mutex::default(),
         }
     }
@@ -146,11 +149,13 @@ impl Session {
         for (thread_id, number) in &looked.over {
             self.drop_offer(thread_id, *number);
         }
-        let (hints, has_new_lenses) = self.hints.replace(looked.shown);
-        for (uri, diagnostics) in hints {
-            let params = json!({ "uri": uri, "diagnostics": diagnostics });
-            self.editor.notify("textDocument/publishDiagnostics", params).await;
+        let is_over = self.hints.is_over.lock().await;
+        if *is_over {
+            return;
         }
+        let (hints, has_new_lenses) = self.hints.replace(looked.shown);
+        self.publish(hints).await;
+        drop(is_over);
         if has_new_lenses && self.client().code_lens_refresh {
             let session = Arc::clone(self);
             self.spawn(async move {
@@ -161,6 +166,21 @@ impl Session {
                 }
             });
         }
+    }
+
+    async fn publish(&self, hints: Vec<(String, Vec<Value>)>) {
+        for (uri, diagnostics) in hints {
+            let params = json!({ "uri": uri, "diagnostics": diagnostics });
+            self.editor.notify("textDocument/publishDiagnostics", params).await;
+        }
+    }
+
+    /// `shutdown`: editors keep what they were told last.
+    pub(super) async fn clear_hints(&self) {
+        let mut is_over = self.hints.is_over.lock().await;
+        *is_over = true;
+        let (hints, _) = self.hints.replace(Shown::default());
+        self.publish(hints).await;
     }
 
     fn look_at_offers(&self) -> Looked {
@@ -219,7 +239,7 @@ impl Session {
             .take(MAX_HINTS)
             .map(|view| match &view.state {
                 HunkState::Conflict(reason) => {
-                    hint(view, format!("agent edit, does not fit any more: {reason}"), INFORMATION)
+                    hint(view, format!("agent edit no longer fits: {reason}"), INFORMATION)
                 }
                 HunkState::Pending | HunkState::Taken => hint(view, message(view), HINT),
             })

@@ -57,6 +57,7 @@ impl LanguageServer for Server {
 
     async fn shutdown(&self) -> Result<()> {
         self.session.stop();
+        self.session.clear_hints().await;
         Ok(())
     }
 

@@ -109,6 +109,29 @@ test('an edit that nobody answered stays open for askls.acceptEdits', function()
   equal(h.main, h.text(bufnr), 'the text after one undo')
 end)
 
+test("the README's :AskUndo and :AskRedo take the whole turn back and forth", function()
+  local result = result_of(client, bufnr, 'askls.ask', { prompt = 'replace `hello` with `welcome` in main.rs' })
+  result_of(client, bufnr, 'askls.acceptEdits', { threadId = result.threadId })
+  local function wait_line(line, what)
+    wait(function()
+      local is_answered = true
+      for _, request in pairs(client.requests) do
+        is_answered = is_answered and request.type ~= 'pending'
+      end
+      return is_answered and h.text(bufnr)[2] == line
+    end, what)
+  end
+  wait_line('    println!("welcome \u{1F980}");', 'the edit')
+  vim.cmd.AskUndo()
+  wait_line(h.main[2], 'the undo')
+  vim.cmd.AskRedo()
+  wait_line('    println!("welcome \u{1F980}");', 'the redo')
+  vim.cmd.AskUndo()
+  wait_line(h.main[2], 'the second undo')
+  equal(h.main, h.text(bufnr), 'the text after the undo')
+  h.reset()
+end)
+
 test('a comment line `ask: ...?` offers its question as a code action', function()
   local wanted = 'Ask agent: where is main defined?'
   vim.api.nvim_win_set_cursor(0, { #h.main, 5 })

@@ -111,6 +111,33 @@ test('an edit is offered, applied when Apply is chosen, and undone in one step',
   equal(h.main, h.text(bufnr), 'the text after one undo')
 end)
 
+test(':AskUndo and :AskRedo take the whole turn back and forth', function()
+  h.reset()
+  h.choose = 'Apply'
+  vim.cmd('Ask replace `hello` with `welcome` in main.rs')
+  local function wait_line(line, what)
+    wait(function()
+      local is_answered = true
+      for _, request in pairs(vim.lsp.get_clients({ name = 'askls' })[1].requests) do
+        is_answered = is_answered and request.type ~= 'pending'
+      end
+      return is_answered and h.text(bufnr)[2] == line
+    end, what)
+  end
+  wait_line('    println!("welcome \u{1F980}");', 'the edit')
+  h.choose = nil
+  wait(function()
+    return vim.inspect(h.messages):find('Agent edits applied', 1, true)
+  end, 'the message')
+  vim.cmd.AskUndo()
+  wait_line(h.main[2], 'the undo')
+  vim.cmd.AskRedo()
+  wait_line('    println!("welcome \u{1F980}");', 'the redo')
+  vim.cmd.AskUndo()
+  wait_line(h.main[2], 'the second undo')
+  equal(h.main, h.text(bufnr), 'the text after the undo')
+end)
+
 test('the window with the answer names the files that are not saved', function()
   local unsaved = { vim.uri_from_fname(h.root .. '/sub/a b.rs'), vim.uri_from_bufnr(bufnr) }
   require('askls.answer').show('change both', { answer = 'Changed.', stopReason = 'answer', unsaved = unsaved })

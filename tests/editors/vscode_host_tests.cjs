@@ -51,7 +51,13 @@ const tests = {
     main = document.getText();
     await vscode.extensions.getExtension('askls.askls-vscode').activate();
     const commands = (await vscode.commands.getCommands()).filter((name) => name.startsWith('askls')).sort();
-    const ours = ['askls-vscode.ask', 'askls-vscode.askSelection', 'askls-vscode.stop'];
+    const ours = [
+      'askls-vscode.ask',
+      'askls-vscode.askSelection',
+      'askls-vscode.redoTurn',
+      'askls-vscode.stop',
+      'askls-vscode.undoTurn',
+    ];
     for (const name of [...ours, 'askls.ask', 'askls.acceptEdits', 'askls.rejectEdits', 'askls.stop']) {
       assert.ok(commands.includes(name), `${name} among ${commands}`);
     }

@@ -100,9 +100,9 @@ fn a_comment_line_that_asks_can_be_asked() {
 fn proposed_edits_can_be_applied_in_the_file_in_all_files_or_rejected() {
     on_every_wire(|wire| {
         for (title, expected, left) in [
-            ("Apply agent edit (this file)", ("AA\n", "B\n"), 1),
-            ("Apply all agent edits (2 files)", ("AA\n", "BB\n"), 0),
-            ("Reject all agent edits", ("A\n", "B\n"), 0),
+            ("Apply all agent edits in this file", ("AA\n", "B\n"), 1),
+            ("Apply every edit of this turn (2 files)", ("AA\n", "BB\n"), 0),
+            ("Reject every edit of this turn (2 files)", ("A\n", "B\n"), 0),
         ] {
             let model = FakeModel::start(
                 wire,
@@ -115,6 +115,7 @@ fn proposed_edits_can_be_applied_in_the_file_in_all_files_or_rejected() {
             let mut client =
                 Client::start(&Project::new("//- /a.txt\nA\n//- /b.txt\nB\n//- /c.txt\nC\n"), &model);
             client.on_request("window/showMessageRequest", |_| Answer::Never);
+            client.tolerate("window/showMessage");
             for path in ["/a.txt", "/b.txt", "/c.txt"] {
                 client.open(path);
             }
@@ -152,9 +153,9 @@ fn a_stale_edit_can_only_be_rejected() {
         assert_eq!(
             titles(&offered),
             [
-                "Reject this agent edit (a.txt has changed at line 1 since the edit was made; undo that to have the edit…)",
-                "Reject agent edit (this file)",
-                "Reject all agent edits",
+                "Reject this agent edit (you changed this line)",
+                "Reject all agent edits in this file",
+                "Reject every edit of this turn (1 file)",
             ],
         );
 
@@ -179,10 +180,13 @@ fn an_action_that_changes_nothing_says_why() {
         let offered = actions(&mut client, "/a.txt", [0, 0, 0, 0], json!({"diagnostics": []}));
         project.write("/a.txt", "saved by somebody else\n");
 
-        assert_eq!(pick(&mut client, &offered, "Apply agent edit (this file)")["applied"], false);
+        assert_eq!(pick(&mut client, &offered, "Apply all agent edits in this file")["applied"], false);
 
         let shown = client.wait_notification("window/showMessage");
-        assert!(shown["message"].as_str().unwrap().contains("a.txt has changed"), "{shown}");
+        assert!(
+            shown["message"].as_str().unwrap().contains("a.txt was changed on disk at line 1"),
+            "{shown}"
+        );
         // Who asks for the result has it and needs no message.
         assert_eq!(client.command("askls.acceptEdits", json!({}))["applied"], false);
     });

@@ -154,7 +154,11 @@ fn typing_into_a_hunk_makes_it_a_conflict_until_that_is_undone() {
         let refused = client.command("askls.acceptEdits", json!({}));
         assert_eq!(refused["applied"], false);
         let reason = refused["reason"].as_str().unwrap();
-        assert!(reason.contains("x.txt has changed at line 3"), "{reason}");
+        assert!(
+            reason
+                .starts_with("nothing was applied: you changed line 3 of x.txt, which the agent also edits."),
+            "{reason}"
+        );
         assert_eq!(client.seen("workspace/applyEdit"), Vec::<Value>::new());
         assert!(
             client.command("askls.showEdits", json!({}))["diff"]
@@ -180,7 +184,7 @@ fn the_hunks_that_fit_can_be_had_without_those_that_do_not() {
 
     assert_eq!(accepted["applied"], true);
     let reason = accepted["reason"].as_str().unwrap();
-    assert!(reason.starts_with("not all was applied: x.txt has changed at line"), "{reason}");
+    assert!(reason.starts_with("some edits were not applied: you changed line 3 of x.txt"), "{reason}");
     client.wait_text("/x.txt", "A\nA\nb\nc!\nd\nf\n");
     assert_eq!(hunks(&mut client), ["2 conflict 3-4"]);
     client.change("/x.txt", [3, 1, 3, 2], "");
@@ -199,7 +203,8 @@ fn who_is_refused_for_one_hunk_is_offered_the_others() {
         client.choose(choice);
         client.tolerate("window/showMessage");
         let offered = actions(&mut client, [0, 0, 0, 0]);
-        let all = offered.iter().find(|action| action["title"] == "Apply agent edit (this file)").unwrap();
+        let all =
+            offered.iter().find(|action| action["title"] == "Apply all agent edits in this file").unwrap();
 
         let refused = client.request(
             "workspace/executeCommand",
@@ -214,7 +219,11 @@ fn who_is_refused_for_one_hunk_is_offered_the_others() {
             found.map(|_| ())
         };
         client.wait_until("the question", |all| {
-            came(all, "window/showMessageRequest", "Agent edits: not applied: x.txt has changed at line 3")
+            came(
+                all,
+                "window/showMessageRequest",
+                "Agent edits: nothing was applied: you changed line 3 of x.txt",
+            )
         });
         if choice == "Show edits" {
             client.wait_until("the diff", |all| came(all, "window/showDocument", "edits.diff"));
@@ -240,10 +249,10 @@ fn the_line_of_a_hunk_has_actions_of_its_own() {
     let (project, model) = (project(), model(Wire::Chat));
     let mut client = proposed(&project, &model);
     let general = [
-        "Apply agent edit (this file)",
-        "Apply all agent edits (1 file)",
-        "Reject agent edit (this file)",
-        "Reject all agent edits",
+        "Apply all agent edits in this file",
+        "Reject all agent edits in this file",
+        "Apply every edit of this turn (1 file)",
+        "Reject every edit of this turn (1 file)",
     ];
     assert_eq!(titles(&actions(&mut client, [1, 0, 1, 0])), general);
     let one = actions(&mut client, [2, 0, 2, 0]);
@@ -254,10 +263,7 @@ fn the_line_of_a_hunk_has_actions_of_its_own() {
 
     client.change("/x.txt", [2, 1, 2, 1], "!");
     let unfit = actions(&mut client, [2, 0, 2, 0]);
-    assert!(
-        titles(&unfit)[0].starts_with("Reject this agent edit (x.txt has changed at line 3"),
-        "{unfit:?}"
-    );
+    assert_eq!(titles(&unfit)[0], "Reject this agent edit (you changed this line)");
     assert_eq!(titles(&unfit)[1..], general);
 
     let command = &one[0]["command"];
@@ -370,4 +376,111 @@ fn a_key_pressed_in_the_very_moment_costs_nothing() {
 
     client.wait_text("/x.txt", "typed\na\nb\nC\nd\ne\nf\n");
     assert_eq!(client.seen("workspace/applyEdit").len(), 2);
+}
+
+/// What the user decides elsewhere leaves the question on the screen, and its buttons have to do something.
+#[test]
+fn the_question_is_about_what_is_left_after_a_word_elsewhere() {
+    for (title, expected) in [("Apply", "A\nA\nb\nC\nd\nf\n"), ("Reject", "A\nA\nb\nc\nd\ne\nf\n")] {
+        let (project, model) = (project(), model(Wire::Chat));
+        let mut client = Client::start(&project, &model);
+        client.open("/x.txt");
+        client.ask("Change three places.");
+        let question = client.wait_request("window/showMessageRequest");
+        assert_eq!(client.command("askls.acceptEdits", json!({"hunks": [1]}))["applied"], true);
+
+        client.reply(&question, Answer::Result(json!({"title": title})));
+
+        client.wait_status("proposals", 0);
+        client.wait_text("/x.txt", expected);
+    }
+}
+
+#[test]
+fn a_click_on_a_question_about_what_is_decided_says_so() {
+    let (project, model) = (project(), model(Wire::Chat));
+    let mut client = Client::start(&project, &model);
+    client.open("/x.txt");
+    client.ask("Change three places.");
+    let question = client.wait_request("window/showMessageRequest");
+    client.command("askls.rejectEdits", json!({}));
+
+    client.reply(&question, Answer::Result(json!({"title": "Apply"})));
+
+    let shown = client.wait_notification("window/showMessage");
+    assert!(shown["message"].as_str().unwrap().contains("have been decided about"), "{shown}");
+    assert_eq!(client.text("/x.txt").unwrap(), TEXT);
+}
+
+#[test]
+fn edits_of_two_turns_in_one_file_all_have_their_actions() {
+    let project = project();
+    let edit = |find: &str, replace: &str| json!({"path": "x.txt", "find": find, "replace": replace});
+    let model = FakeModel::start(
+        Wire::Chat,
+        [
+            call("edit_file", edit("b\n", "B\n")),
+            text("One."),
+            call("edit_file", edit("e\n", "E\n")).call("write_file", json!({"path": "y.txt", "text": "y\n"})),
+            text("Another."),
+        ],
+    );
+    let mut client = Client::start(&project, &model);
+    client.on_request("window/showMessageRequest", |_| Answer::Never);
+    client.open("/x.txt");
+    client.ask("Change b.");
+    client.ask("Change e.");
+
+    for (line, place, turn) in [(1, "line 2", "1 file"), (4, "line 5", "2 files")] {
+        let offered = actions(&mut client, [line, 0, line, 0]);
+        let (apply, every) =
+            (format!("Apply this agent edit ({place})"), format!("Apply every edit of this turn ({turn})"));
+        assert_eq!(titles(&offered)[0], apply, "{offered:?}");
+        assert!(titles(&offered).contains(&every.as_str()), "{offered:?}");
+    }
+    let params = json!({"textDocument": {"uri": client.uri("/x.txt")}});
+    let lenses = client.request("textDocument/codeLens", params).as_array().cloned().unwrap();
+    assert_eq!(lenses.len(), 6, "{lenses:?}");
+    let offered = actions(&mut client, [0, 0, 0, 0]);
+    let all = offered.iter().find(|action| action["title"] == "Apply all agent edits in this file").unwrap();
+    client.tolerate("window/showMessage");
+
+    let accepted = client.request(
+        "workspace/executeCommand",
+        json!({"command": all["command"]["command"], "arguments": all["command"]["arguments"]}),
+    );
+
+    assert_eq!(accepted, json!({"applied": true, "files": [client.uri("/x.txt")]}));
+    client.wait_text("/x.txt", "a\nB\nc\nd\nE\nf\n");
+    assert!(!project.exists("/y.txt"));
+    assert_eq!(client.command("askls.status", json!({}))["proposals"], 1);
+    let rejected = client.command("askls.rejectEdits", json!({}));
+    assert_eq!(rejected["files"], json!([client.uri("/y.txt")]));
+}
+
+#[test]
+fn an_answer_about_many_unknown_hunks_is_short() {
+    let (project, model) = (project(), model(Wire::Chat));
+    let mut client = proposed(&project, &model);
+    let hunks: Vec<u32> = (1000..200_000).collect();
+
+    let refused = client.command("askls.acceptEdits", json!({"hunks": hunks}));
+
+    let reason = refused["reason"].as_str().unwrap();
+    assert!(reason.ends_with("and 198980 more; those that wait are 1, 2, 3"), "{reason}");
+    assert!(reason.len() < 500, "{reason}");
+}
+
+/// The disk is what the agent's commands and other programs see.
+#[test]
+fn a_click_on_apply_names_what_is_not_saved() {
+    let (project, model) = (project(), model(Wire::Chat));
+    let mut client = Client::start(&project, &model);
+    client.open("/x.txt");
+    client.choose("Apply");
+
+    client.ask("Change three places.");
+
+    let shown = client.wait_notification("window/showMessage");
+    assert_eq!(shown["message"], "Agent edits applied (not saved yet: x.txt)");
 }

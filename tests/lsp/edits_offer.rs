@@ -333,8 +333,13 @@ fn the_next_turn_of_the_thread_builds_on_what_is_proposed() {
 
         // The first question is about edits that are part of the second now.
         client.reply(&first, Answer::Result(json!({"title": "Apply"})));
-        client.command("askls.status", json!({}));
+        let shown = client.wait_notification("window/showMessage");
+        assert!(
+            shown["message"].as_str().unwrap().contains("newer ones of the agent replace them"),
+            "{shown}"
+        );
         assert_eq!(client.text("/a.txt").unwrap(), "A\n");
+        client.tolerate("window/showMessage");
         client.reply(&second, Answer::Result(json!({"title": "Apply"})));
 
         client.wait_text("/a.txt", "C\n");

@@ -81,7 +81,8 @@ fn every_change_has_an_annotation_that_asks_for_the_users_word() {
 fn what_is_not_ticked_stays_on_offer() {
     for manner in [Manner::VsCode, Manner::Neovim] {
         let (project, model) = (Project::new(FILES), model());
-        let (client, mut edit) = reviewed(&project, &model, annotating(), manner);
+        let (mut client, mut edit) = reviewed(&project, &model, annotating(), manner);
+        client.tolerate("window/showMessage");
         untick(&mut edit, |uri, new_text| {
             uri.ends_with("b.txt") || uri.ends_with("new.txt") || new_text == "D"
         });
@@ -113,6 +114,12 @@ fn a_preview_that_is_closed_changes_nothing() {
     let (mut client, edit) = reviewed(&project, &model, annotating(), Manner::VsCode);
     client.reply(&edit, Answer::Result(json!({"applied": false})));
     let question = client.wait_request("window/showMessageRequest");
+    let message = question.params["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("Nothing was ticked, so nothing was applied. The agent proposes"),
+        "{message}"
+    );
+    assert!(question.params["actions"].to_string().contains("Review"), "it can be had again: {question:?}");
     client.reply(&question, Answer::Result(json!({"title": "Reject"})));
     client.wait_status("proposals", 0);
     assert_eq!(client.text("/a.txt").unwrap(), "a\nb\nc\nd\ne\n");
@@ -161,7 +168,10 @@ fn an_edit_that_comes_about_in_part_is_told_and_the_rest_stays_on_offer() {
             (&json!(true), &json!([client.uri("/a.txt")]))
         );
         let reason = accepted["reason"].as_str().unwrap();
-        assert!(reason.starts_with("not all was applied: ") && reason.contains(expected), "{reason}");
+        assert!(
+            reason.starts_with("a.txt was applied; b.txt was not: ") && reason.contains(expected),
+            "{reason}"
+        );
         assert_eq!(client.command("askls.showEdits", json!({}))["files"], json!([client.uri("/b.txt")]));
     }
 }

@@ -80,8 +80,8 @@ fn hints_show_the_places_of_edits_until_they_are_decided() {
     wait_hints(&client, &[&format!("3:0-3:1 4 {replaces}"), &format!("6:0-6:1 4 {adds}")]);
 
     client.change("/x.txt", [3, 0, 3, 1], "cc");
-    let conflict = "agent edit, does not fit any more: x.txt has changed at line 4 since the edit was made; undo that to have the \
-                    edit again, or reject it";
+    let conflict = "agent edit no longer fits: you changed line 4 of x.txt, which the agent also edits. Undo your change \
+                    or reject that edit";
     wait_hints(&client, &[&format!("3:0-3:2 3 {conflict}"), &format!("6:0-6:1 4 {adds}")]);
 
     client.change("/x.txt", [3, 0, 3, 2], "c");
@@ -211,4 +211,25 @@ fn two_thousand_changes_with_a_thousand_hunks_on_offer() {
     let last = "\n19990\n";
     let expected = typed.replace("\n19992\n", &format!("\ny{}", &last[1..])).replace("y19990", "y19991");
     client.wait_text("/x.txt", &expected);
+}
+
+/// Editors keep what a server said last until it says something else, some beyond its end.
+#[test]
+fn hints_are_gone_before_the_answer_to_shutdown() {
+    let (project, model) = (project(), model());
+    let mut client = asked(Client::start(&project, &model));
+    let uri = client.uri("/x.txt");
+    client.wait_for("hints", |message| {
+        message["method"] == "textDocument/publishDiagnostics"
+            && message["params"]["diagnostics"] != json!([])
+    });
+
+    client.shut_down();
+
+    let last = client.seen("textDocument/publishDiagnostics").pop().unwrap();
+    assert_eq!((&last["uri"], &last["diagnostics"]), (&json!(uri), &json!([])));
+    client.wait_until("the answer behind the last hints", |received: &[Received]| {
+        let last = received.iter().rfind(|it| it.message["method"] != "window/logMessage")?;
+        (last.message["result"] == Value::Null && last.message.get("method").is_none()).then_some(())
+    });
 }

@@ -23,6 +23,7 @@ mod edits_commands;
 mod edits_hunks;
 mod edits_immediate;
 mod edits_offer;
+mod edits_part;
 mod edits_preview;
 mod edits_shown;
 mod edits_stale;

@@ -1,4 +1,5 @@
---- askls in Neovim: starts the server for every file, `:Ask`, `:AskStop`, and a window for the answer.
+--- askls in Neovim: starts the server for every file, `:Ask`, `:AskStop`, `:AskUndo`, `:AskRedo`, and a window for the
+--- answer.
 --- Nothing here is needed to use askls (plain `vim.lsp.config` works); it only makes asking shorter.
 local answer = require('askls.answer')
 
@@ -218,6 +219,29 @@ function M.stop()
   end
 end
 
+--- Takes back all that was applied of the newest turn, or applies it again. What came of it, the server says itself.
+---@param command 'askls.undoTurn'|'askls.redoTurn'
+local function undo_or_redo(command)
+  local bufnr = vim.api.nvim_get_current_buf()
+  with_client(bufnr, function(client)
+    client:request('workspace/executeCommand', { command = command, arguments = {} }, function(failure)
+      if failure then
+        say(failure.message, vim.log.levels.ERROR)
+      end
+    end, bufnr)
+  end)
+end
+
+--- Takes back the newest turn in all its files.
+function M.undo()
+  undo_or_redo('askls.undoTurn')
+end
+
+--- Applies again what was undone last.
+function M.redo()
+  undo_or_redo('askls.redoTurn')
+end
+
 --- What the agent is doing, for a status line: `%{v:lua.require'askls'.status()}`. Empty when it does nothing.
 ---@return string
 function M.status()
@@ -225,7 +249,7 @@ function M.status()
   return turn and ('askls: ' .. turn.text) or ''
 end
 
---- Starts askls for every file from now on, and creates `:Ask` and `:AskStop`.
+--- Starts askls for every file from now on, and creates `:Ask`, `:AskStop`, `:AskUndo` and `:AskRedo`.
 ---@param given? askls.Options
 function M.setup(given)
   options = vim.tbl_deep_extend('force', { cmd = { 'askls' }, settings = {} }, given or {})
@@ -238,6 +262,8 @@ function M.setup(given)
     M.ask(command.args, command.range > 0 and { command.line1, command.line2 } or nil)
   end, { nargs = '+', range = true, desc = 'Ask the agent' })
   vim.api.nvim_create_user_command('AskStop', M.stop, { desc = 'Stop the agent' })
+  vim.api.nvim_create_user_command('AskUndo', M.undo, { desc = 'Undo the newest turn of the agent in all its files' })
+  vim.api.nvim_create_user_command('AskRedo', M.redo, { desc = 'Redo the turn that was undone last' })
 
   if not server_is_there(vim.log.levels.WARN) then
     return

@@ -30,6 +30,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       // Without a running server nothing runs, and its command is not there.
       if (client?.state === State.Running) await vscode.commands.executeCommand('askls.stop', {});
     }),
+    vscode.commands.registerCommand('askls-vscode.undoTurn', () => undoOrRedo(answers, 'askls.undoTurn')),
+    vscode.commands.registerCommand('askls-vscode.redoTurn', () => undoOrRedo(answers, 'askls.redoTurn')),
     vscode.workspace.onDidChangeConfiguration(async (change) => {
       if (change.affectsConfiguration('askls.serverPath')) {
         await starting;
@@ -45,6 +47,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
 export function deactivate(): Promise<void> {
   return stop();
+}
+
+/** Takes the newest turn back, or applies it again. What it did, the server says itself. */
+async function undoOrRedo(answers: Answers, command: 'askls.undoTurn' | 'askls.redoTurn'): Promise<void> {
+  // The checkpoints outlive the server, so it may not run yet.
+  if (await start(answers)) await vscode.commands.executeCommand(command, {});
 }
 
 /** Starts the server unless it runs, and says whether it does; when it cannot, the user is told why and what to do. */

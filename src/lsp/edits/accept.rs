@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     Accepted, EditsWord,
     apply::{APPLY_LIMIT, Applied, Left, Sees, reasons},
+    names::{not_saved, were},
     question::QUESTION_LIMIT,
 };
 use crate::{
@@ -97,7 +98,7 @@ impl Session {
         self.offer_changed(&taking.thread_id);
         let proposal = taking.proposal();
         taking.is_with_editor = true;
-        let Applied { word, done, left } = self.apply(&proposal, way).await;
+        let Applied { word, done, left, is_refused } = self.apply(&proposal, way).await;
         // What the user did not tick they know.
         let is_told = |left: &&Left| way == Way::AtOnce || left.is_impossible;
         let mut reasons_left: Vec<String> =
@@ -105,6 +106,9 @@ impl Session {
         let (happened, untouched) = taking.split(&done);
         let done: Vec<FileEdit> =
             done.into_iter().filter(|file| happened.files.contains(&file.path)).collect();
+        let is_whole = |left: &Left| !done.iter().any(|done| done.path == left.file.path);
+        let left_whole: Vec<&FilePath> =
+            left.iter().filter(|left| is_whole(left)).map(|left| &left.file.path).collect();
         if way == Way::AtOnce {
             reasons_left.extend(untouched);
         }
@@ -113,11 +117,18 @@ impl Session {
             reasons_left.push(reasons(left_out));
         }
         let is_partial = !done.is_empty();
-        let is_outdated = way == Way::AtOnce && !is_partial && taking.is_outdated();
+        let is_outdated = way == Way::AtOnce && is_refused && !is_partial && taking.is_outdated();
         let kept = self.keep_checkpoint(&taking.turn, done.clone());
         taking.end(&happened.hunks);
         kept.await;
-        let prefix = if is_partial { "not all was applied: " } else { "not applied: " };
+        let prefix = match (is_partial, left_whole.is_empty()) {
+            (true, false) => {
+                let done: Vec<&FilePath> = done.iter().map(|file| &file.path).collect();
+                format!("{} applied; {} not: ", were(&done), were(&left_whole))
+            }
+            (true, true) => "some edits were not applied: ".to_owned(),
+            (false, _) => "not applied: ".to_owned(),
+        };
         let word = if is_partial || word != EditsWord::Applied { word } else { EditsWord::Refused };
         Accepted {
             word,
@@ -171,20 +182,14 @@ impl Session {
         };
         let waiting: BTreeSet<HunkId> = waiting.iter().map(|view| view.id).collect();
         let wanted: BTreeSet<HunkId> = hunks.iter().map(|&id| HunkId(id)).collect();
-        let unknown: Vec<String> = wanted.difference(&waiting).map(|id| id.0.to_string()).collect();
-        if wanted.is_empty() || !unknown.is_empty() {
-            let listed: Vec<String> = waiting.iter().take(MAX_LISTED).map(|id| id.0.to_string()).collect();
-            let more = match waiting.len().saturating_sub(MAX_LISTED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let waits = match listed.is_empty() {
+        if wanted.is_empty() || !wanted.is_subset(&waiting) {
+            let waits = match waiting.is_empty() {
                 true => "none waits".to_owned(),
-                false => format!("those that wait are {}{more}", listed.join(", ")),
+                false => format!("those that wait are {}", listed(waiting.iter())),
             };
             let what = match wanted.is_empty() {
                 true => "no hunk is named".to_owned(),
-                false => format!("there is no hunk {}", unknown.join(", ")),
+                false => format!("there is no hunk {}", listed(wanted.difference(&waiting))),
             };
             return Err(format!("{what}; {waits}"));
         }
@@ -198,7 +203,14 @@ impl Session {
         selection: &Selection,
         accepted: &Accepted,
     ) {
-        let Some(reason) = accepted.reason() else { return };
+        let Some(reason) = accepted.reason() else {
+            // Who takes a hunk looks at its buffer; of whole files some may not even be shown.
+            let is_plain = matches!(selection, Selection::All | Selection::File(_));
+            if let Some(note) = not_saved(&accepted.unsaved).filter(|_| is_plain) {
+                self.editor.show_message(MessageType::INFO, &format!("Agent edits applied ({note})")).await;
+            }
+            return;
+        };
         let text = format!("Agent edits: {}", one_line(reason, MAX_REASON));
         if accepted.others == 0 {
             self.editor.show_message(MessageType::WARNING, &text).await;
@@ -221,6 +233,15 @@ impl Session {
             }
             _ => {}
         }
+    }
+}
+
+/// `1, 2 and 7 more`
+fn listed<'a>(ids: impl Iterator<Item = &'a HunkId> + Clone) -> String {
+    let named: Vec<String> = ids.clone().take(MAX_LISTED).map(|id| id.0.to_string()).collect();
+    match ids.count().saturating_sub(MAX_LISTED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
@@ -259,9 +280,11 @@ impl Taking {
             let workspace = &self.session.workspace;
             let is_told = workspace.open_document(path).is_some();
             if is_told && self.session.sees(&file.edit) == Sees::Else {
+                // Of a part that came about, all that still waits is not in it.
+                let is_part = done.iter().any(|done| done.path == *path && *done != file.edit);
                 self.review.put_back(&file.hunks);
                 for view in self.review.hunks_of(workspace, path) {
-                    if view.state == HunkState::Pending && hunks.remove(&view.id) {
+                    if (is_part || view.state == HunkState::Pending) && hunks.remove(&view.id) {
                         let line = view.lines_now.start + 1;
                         untouched.push(format!("the editor left {path}:{line} as it was"));
                     }
@@ -275,12 +298,15 @@ impl Taking {
         (happened, untouched)
     }
 
-    /// Whether the user has typed since the edits were taken.
+    /// Whether the user has typed since the edits were taken. Who took the edit back at once has the text of before, and
+    /// does not want it again.
     fn is_outdated(&self) -> bool {
         self.files.iter().any(|file| {
             let before = file.edit.before.as_ref();
             let now = self.session.workspace.open_document(file.edit.origin());
-            before.zip(now).is_some_and(|(before, now)| before.version != Some(now.version))
+            before
+                .zip(now)
+                .is_some_and(|(before, now)| before.version != Some(now.version) && before.text != now.text)
         })
     }
 
@@ -345,7 +371,7 @@ impl Accepted {
     }
 
     fn conflict(left_out: &[Conflict], others: usize) -> Self {
-        let reason = format!("not applied: {}", reasons(left_out));
+        let reason = format!("nothing was applied: {}", reasons(left_out));
         Self { word: EditsWord::Conflict, others, ..Self::refused(reason) }
     }
 }

@@ -8,6 +8,7 @@ use super::{
     EditsWord,
     accept::Way,
     names::named,
+    part::{PlaceNow, likeness, places},
     question::QUESTION_LIMIT,
     workspace_edit::{self, Target},
 };
@@ -42,6 +43,8 @@ pub(super) struct Applied {
     pub(super) word: EditsWord,
     pub(super) done: Vec<FileEdit>,
     pub(super) left: Vec<Left>,
+    /// The editor said no to some of it. One that says yes and shows nothing may have a user who took it back.
+    pub(super) is_refused: bool,
 }
 
 /// An edit that did not come about.
@@ -55,7 +58,7 @@ pub(super) struct Left {
 
 impl Applied {
     fn nothing(proposal: &EditProposal, word: EditsWord, reason: &str) -> Self {
-        Self { word, done: Vec::new(), left: left(&proposal.files, reason) }
+        Self { word, done: Vec::new(), left: left(&proposal.files, reason), is_refused: false }
     }
 }
 
@@ -72,13 +75,16 @@ impl Session {
             let reason = format!("{TAKES_NO_EDITS}; askls.showEdits has the diff");
             return Applied::nothing(proposal, EditsWord::Refused, &reason);
         }
+        // The versions come before the look at the texts: a buffer that changes in between is newer than what is sent,
+        // and the editor refuses.
+        let targets: Vec<_> = proposal.files.iter().map(|file| self.target(file)).collect();
         if let Some(reason) = self.conflict(proposal).await {
             return Applied::nothing(proposal, EditsWord::Conflict, &reason);
         }
-        let targets: Vec<_> = proposal.files.iter().map(|file| self.target(file)).collect();
         let client = self.client();
         let mut plan = workspace_edit::plan(&targets, client.edits, client.encoding);
         let (mut done, mut remaining): (Vec<FileEdit>, Vec<Left>) = (Vec::new(), Vec::new());
+        let mut is_refused = false;
         if let Some(edit) = &mut plan.edit {
             let limit = match way {
                 Way::AtOnce | Way::Back(_) => APPLY_LIMIT,
@@ -88,7 +94,7 @@ impl Session {
                 }
             };
             let label = format!("{} in {}", what(way), named(&plan.through_editor));
-            (done, remaining) = self.send(edit, &plan.through_editor, &label, limit).await;
+            (done, remaining, is_refused) = self.send(edit, &plan.through_editor, &label, limit).await;
         }
         match remaining.first().map(|left| left.reason.clone()) {
             // New files belong to the rest.
@@ -107,7 +113,7 @@ impl Session {
             is_impossible: true,
         }));
         let word = if done.is_empty() { EditsWord::Refused } else { EditsWord::Applied };
-        Applied { word, done, left: remaining }
+        Applied { word, done, left: remaining, is_refused }
     }
 
     /// Why the edits no longer fit their files.
@@ -127,7 +133,7 @@ impl Session {
         if conflicts.is_empty() { None } else { Some(reasons(&conflicts)) }
     }
 
-    /// The version is the one that the buffer has now: it says what the edit was made for, or there was a conflict.
+    /// The version is the one that the buffer has now; that it says what the edit was made for is still to be seen.
     fn target<'a>(&self, file: &'a FileEdit) -> Target<'a> {
         let origin = file.moved_from.as_ref().unwrap_or(&file.path);
         Target {
@@ -139,14 +145,14 @@ impl Session {
     }
 
     /// Has the editor apply an edit, and looks what of it came about: some editors say yes to an edit that they
-    /// skipped, some stop halfway, and in some the user picks.
+    /// skipped, some stop halfway, and in some the user picks. The last says whether it was refused.
     async fn send(
         &self,
         edit: &Value,
         files: &[&FileEdit],
         label: &str,
         limit: Duration,
-    ) -> (Vec<FileEdit>, Vec<Left>) {
+    ) -> (Vec<FileEdit>, Vec<Left>, bool) {
         let mut params = json!({ "label": label, "edit": edit });
         if self.client().edits.metadata {
             // The editor saves what it did, if its user set it so; commands of the agent read the disk.
@@ -161,25 +167,62 @@ impl Session {
             }),
             Err(error) => Some(error.to_string()),
         };
-        if refusal.is_none() {
-            self.settle(files).await;
+        match &answer {
+            Ok(_) if refusal.is_none() => self.settle(files).await,
+            // Some refuse after they did a part, and what they did may not have been told yet.
+            Ok(_) | Err(RequestError::Refused(_)) => _ = self.wait_for_files(TELL_LIMIT, files).await,
+            Err(RequestError::TimedOut(_) | RequestError::Closed) => {}
         }
-        let has_happened = |file: &&&FileEdit| match refusal {
-            None => self.sees(file) != Sees::Before,
-            Some(_) => self.sees(file) == Sees::After,
+        let (mut done, mut left) = (Vec::new(), Vec::new());
+        for &file in files {
+            let (part, reason) = match (self.came_about(file, refusal.is_some()), &refusal) {
+                (Came::Whole, _) => {
+                    done.push(file.clone());
+                    continue;
+                }
+                (Came::Part(part), reason) => {
+                    let reason = reason.clone().unwrap_or_else(|| "the editor left them out".to_owned());
+                    (Some(part), format!("some places of {}: {reason}", file.path))
+                }
+                (Came::Nothing, Some(reason)) => (None, reason.clone()),
+                (Came::Nothing, None) => {
+                    let path = &file.path;
+                    (None, format!("the editor said that it applied the edits, but {path} did not change"))
+                }
+            };
+            done.extend(part);
+            left.push(Left { file: file.clone(), reason, is_impossible: false });
+        }
+        (done, left, refusal.is_some())
+    }
+
+    /// How much of an edit the text shows. After a refusal only what is surely there counts, otherwise all but what
+    /// surely is not: the user may have typed since.
+    fn came_about(&self, file: &FileEdit, is_refused: bool) -> Came {
+        let nothing_known = if is_refused { Came::Nothing } else { Came::Whole };
+        match self.sees(file) {
+            Sees::After => return Came::Whole,
+            Sees::Before => return Came::Nothing,
+            Sees::Else if file.moved_from.is_some() => return nothing_known,
+            Sees::Else => {}
+        }
+        let now = match self.workspace.open_document(&file.path) {
+            Some(document) => Some(document.text.to_string()),
+            // Who said yes may still have it in a buffer that is not told of.
+            None => on_disk(&file.path).filter(|_| is_refused),
         };
-        let (done, undone): (Vec<&FileEdit>, Vec<&FileEdit>) = files.iter().partition(has_happened);
-        let reason = |file: &FileEdit| {
-            refusal.clone().unwrap_or_else(|| {
-                format!("the editor said that it applied the edits, but {} did not change", file.path)
-            })
+        let Some(now) = now else { return nothing_known };
+        let places = places(file, &now);
+        let is_kept = |place: &PlaceNow| match is_refused {
+            true => *place == PlaceNow::After,
+            false => *place != PlaceNow::Before,
         };
-        let left = undone.into_iter().map(|file| Left {
-            file: file.clone(),
-            reason: reason(file),
-            is_impossible: false,
-        });
-        (done.into_iter().cloned().collect(), left.collect())
+        match places.iter().filter(|place| is_kept(place)).count() {
+            _ if places.is_empty() => nothing_known,
+            0 => Came::Nothing,
+            kept if kept == places.len() => Came::Whole,
+            _ => Came::Part(file.only(|index| places.get(index).is_some_and(is_kept))),
+        }
     }
 
     /// Waits for what the editor has to tell of the files after it said that it applied the edits.
@@ -202,6 +245,7 @@ impl Session {
     /// whether there is a file at all, the disk must say soon.
     pub(super) fn sees(&self, file: &FileEdit) -> Sees {
         let buffer = self.workspace.open_document(&file.path);
+        let is_same = likeness(file);
         match (buffer, &file.before, &file.after) {
             (Some(buffer), _, Some(after)) if is_same(after, &buffer.text) => Sees::After,
             (Some(buffer), Some(before), _)
@@ -237,6 +281,7 @@ impl Session {
     pub(super) fn reach(&self, file: &FileEdit) -> Reach {
         let Some(after) = &file.after else { return Reach::Saved };
         let saved = on_disk(&file.path);
+        let is_same = likeness(file);
         let is_saved = |text: &str| saved.as_ref().is_some_and(|saved| is_same(saved, text));
         match (self.workspace.open_document(&file.path), &file.before) {
             (Some(buffer), _) if is_saved(&buffer.text) => Reach::Saved,
@@ -288,10 +333,13 @@ pub(super) enum Sees {
     Else,
 }
 
-/// Whether two texts have the same lines, however those end. A byte order mark is none of the text.
-fn is_same(text: &str, other: &str) -> bool {
-    let unmarked = |text| str::strip_prefix(text, '\u{feff}').unwrap_or(text);
-    unmarked(text).lines().eq(unmarked(other).lines())
+/// How much of an edit came about.
+#[derive(Debug)]
+enum Came {
+    Whole,
+    /// The edit of just these places.
+    Part(FileEdit),
+    Nothing,
 }
 
 /// `None` for what has no place on disk.

@@ -5,13 +5,16 @@ use std::ops;
 use serde_json::{Value, json};
 
 use crate::{
-    lsp::session::Session,
+    lsp::{editor::one_line, session::Session},
     workspace::{
         FilePath,
         position::LineStarts,
         review::{HunkKind, HunkState, HunkView, Review},
     },
 };
+
+/// Longest reason of a conflict. It names files, whose names may be anything.
+const MAX_REASON: usize = 500;
 
 /// Each file with its hunks, by path. Reads the disk.
 pub(super) fn edits(session: &Session, review: &Review) -> Vec<Value> {
@@ -50,7 +53,7 @@ fn hunk(view: &HunkView) -> Value {
     };
     json["state"] = json!(state);
     if let Some(reason) = reason {
-        json["reason"] = json!(reason);
+        json["reason"] = json!(one_line(reason, MAX_REASON));
     }
     json
 }

@@ -31,12 +31,22 @@ pub(super) fn named<F: std::borrow::Borrow<FileEdit>>(files: &[F]) -> String {
 
 /// `not saved yet: a.txt`; `None` for no files.
 pub(super) fn not_saved(files: &[FilePath]) -> Option<String> {
-    let names: Vec<_> = files.iter().take(MAX_NAMED).map(|path| visible_path(path.as_str())).collect();
+    (!files.is_empty()).then(|| format!("not saved yet: {}", listed(files)))
+}
+
+/// `a.txt was`, `a.txt, b.txt were`
+pub(super) fn were(files: &[&FilePath]) -> String {
+    format!("{} {}", listed(files), if files.len() == 1 { "was" } else { "were" })
+}
+
+fn listed<P: std::borrow::Borrow<FilePath>>(files: &[P]) -> String {
+    let names: Vec<_> =
+        files.iter().take(MAX_NAMED).map(|path| visible_path(path.borrow().as_str())).collect();
     let others = match files.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         others => format!(" and {others} more"),
     };
-    (!files.is_empty()).then(|| format!("not saved yet: {}{others}", names.join(", ")))
+    format!("{}{others}", names.join(", "))
 }
 
 /// `edit a.txt`; nothing in a path can hide.

@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use tokio_util::sync::CancellationToken;
-
 use super::names::named;
 use crate::{
-    lsp::session::Session,
+    lsp::{commands::EditParams, session::Session},
     protocol::ThreadId,
     workspace::{
         EditProposal, FileEdit, FilePath,
@@ -25,8 +23,6 @@ pub(in crate::lsp) struct Offer {
     pub(in crate::lsp) review: Arc<Review>,
     /// What the running turn of the thread has staged again of it.
     pub(super) restaged: EditProposal,
-    /// Fires when the offer no longer stands as it was: accepted, rejected or replaced, in whole or in part.
-    pub(super) settled: CancellationToken,
 }
 
 impl Session {
@@ -37,11 +33,8 @@ impl Session {
             number,
             review: Arc::new(Review::new(proposal, &self.workspace)),
             restaged: EditProposal::default(),
-            settled: CancellationToken::new(),
         };
-        if let Some(replaced) = self.offers.insert(thread_id.clone(), offer) {
-            replaced.settled.cancel();
-        }
+        self.offers.insert(thread_id.clone(), offer);
         self.drop_old_offers();
         self.edits_changed();
         number
@@ -64,14 +57,12 @@ impl Session {
         }
     }
 
-    /// Something of an offer was taken, decided about, or came back: who asks about it looks at it anew. An offer with
-    /// nothing left goes.
+    /// Something of an offer was taken, decided about, or came back. An offer with nothing left goes.
     pub(super) fn offer_changed(&self, thread_id: &ThreadId) {
-        if let Some((_, over)) = self.offers.remove_if(thread_id, |_, offer| offer.review.is_empty()) {
-            over.settled.cancel();
-        } else if let Some(mut offer) = self.offers.get_mut(thread_id) {
-            offer.settled.cancel();
-            offer.settled = CancellationToken::new();
+        let over = self.offers.remove_if(thread_id, |_, offer| offer.review.is_empty());
+        if over.is_none()
+            && let Some(mut offer) = self.offers.get_mut(thread_id)
+        {
             offer.number = self.next_number();
         }
         self.edits_changed();
@@ -79,9 +70,7 @@ impl Session {
 
     /// Drops an offer of which nothing is left to decide.
     pub(in crate::lsp) fn drop_offer(&self, thread_id: &ThreadId, number: u64) {
-        if let Some((_, over)) = self.offers.remove_if(thread_id, |_, offer| offer.number == number) {
-            over.settled.cancel();
-        }
+        self.offers.remove_if(thread_id, |_, offer| offer.number == number);
     }
 
     /// Drops what nobody has decided about for longest, and tells the user.
@@ -89,7 +78,6 @@ impl Session {
         while self.offers.len() > MAX_OFFERS {
             let oldest = self.offers.iter().min_by_key(|offer| offer.number).map(|offer| offer.key().clone());
             let Some((_, offer)) = oldest.and_then(|oldest| self.offers.remove(&oldest)) else { return };
-            offer.settled.cancel();
             let session = Arc::clone(self);
             self.spawn(async move {
                 let remaining = session.remaining(offer.review).await;
@@ -121,12 +109,29 @@ impl Session {
         offers
     }
 
-    /// The newest offer with hunks in a file, and those. Reads the disk for a file that is not open.
-    pub(in crate::lsp) fn offered_in(&self, path: &FilePath) -> Option<(ThreadId, Offer, Vec<HunkView>)> {
-        self.offers_by_age().into_iter().find_map(|(thread_id, offer)| {
+    /// The offers with hunks in a file, the newest first, with those. Reads the disk for a file that is not open.
+    pub(in crate::lsp) fn offered_in(&self, path: &FilePath) -> Vec<(ThreadId, Offer, Vec<HunkView>)> {
+        let offers = self.offers_by_age().into_iter().map(|(thread_id, offer)| {
             let hunks = offer.review.hunks_of(&self.workspace, path);
-            (!hunks.is_empty()).then_some((thread_id, offer, hunks))
-        })
+            (thread_id, offer, hunks)
+        });
+        offers.filter(|(.., hunks)| !hunks.is_empty()).collect()
+    }
+
+    /// The threads that the user's word is about, the newest first: the one that was named, else those with something
+    /// in the file when all of one is meant, else the newest. Reads the disk.
+    pub(super) fn threads_meant(&self, params: &EditParams) -> Vec<ThreadId> {
+        let path = params.uri.as_deref().and_then(|uri| self.workspace.resolve(uri).ok());
+        match (&params.thread_id, path) {
+            (None, Some(path)) => {
+                let count = if params.hunks.is_some() { 1 } else { MAX_OFFERS };
+                let threads = self.offered_in(&path).into_iter().map(|(thread_id, ..)| thread_id);
+                let threads: Vec<_> = threads.take(count).collect();
+                // Who asks for what is not there is told so by the newest.
+                if threads.is_empty() { self.thread_with_offer(None).into_iter().collect() } else { threads }
+            }
+            (named, _) => self.thread_with_offer(named.as_ref()).into_iter().collect(),
+        }
     }
 
     pub(super) async fn remaining(&self, review: Arc<Review>) -> Remaining {

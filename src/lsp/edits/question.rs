@@ -20,6 +20,9 @@ use crate::{
 /// How long a question about edits stays open. After that the code actions remain.
 pub(super) const QUESTION_LIMIT: Duration = Duration::from_secs(15 * 60);
 
+/// How often one offer is asked about: each time its user has looked at it, or at the answer, and decided nothing.
+const MAX_QUESTIONS: usize = 10;
+
 const APPLY: &str = "Apply";
 const REVIEW: &str = "Review";
 const REJECT: &str = "Reject";
@@ -44,12 +47,18 @@ impl Session {
             }
             None => (MessageType::INFO, String::new(), None),
         };
-        let mut number = number;
+        let offer = self.offers.get(thread_id).filter(|offer| offer.number == number);
+        let Some(review) = offer.map(|offer| Arc::clone(&offer.review)) else { return };
+        // What the user decides elsewhere meanwhile leaves the question where it is; what it is about has then shrunk.
+        let stands = || self.review(thread_id).is_some_and(|now| Arc::ptr_eq(&now, &review));
         let mut is_reviewed = false;
-        loop {
-            let offer = self.offers.get(thread_id).filter(|offer| offer.number == number).map(|o| o.clone());
-            let Some(offer) = offer else { return };
-            let mut text = format!("{line}{}", proposes(&self.remaining(Arc::clone(&offer.review)).await));
+        let mut note = "";
+        for _ in 0..MAX_QUESTIONS {
+            if !stands() {
+                return;
+            }
+            let remaining = self.remaining(Arc::clone(&review)).await;
+            let mut text = format!("{line}{note}{}", proposes(&remaining));
             let mut actions = Vec::new();
             if self.client().apply_edit {
                 actions.push(APPLY);
@@ -63,23 +72,19 @@ impl Session {
             if document.is_some() {
                 actions.push(OPEN_ANSWER);
             }
-            let question = self.editor.choose(kind, &text, &actions, QUESTION_LIMIT);
-            tokio::pin!(question);
-            let settled = offer.settled.run_until_cancelled(&mut question).await;
-            let is_settled = settled.is_none();
-            let answer = match (settled, &document) {
-                (Some(answer), _) => answer,
-                // The question stands there still, and the answer can be had from it.
-                (None, Some(_)) => question.await,
-                (None, None) => return,
-            };
+            let answer = self.editor.choose(kind, &text, &actions, QUESTION_LIMIT).await;
             let Ok(Some(title)) = answer else { return };
             match title.as_str() {
                 OPEN_ANSWER => {
                     let Some(document) = document.take() else { return };
                     self.open_answer(settings, &document).await;
                 }
-                _ if is_settled => return,
+                _ if !stands() => {
+                    let text =
+                        "Agent edits: these have been decided about, or newer ones of the agent replace them";
+                    self.editor.show_message(MessageType::INFO, text).await;
+                    return;
+                }
                 APPLY => {
                     let accepted =
                         self.accept(thread_id, &Selection::All, Conflicting::Refuse, Way::AtOnce).await;
@@ -87,26 +92,24 @@ impl Session {
                     return;
                 }
                 REVIEW if !is_reviewed && self.has_preview() => {
-                    is_reviewed = true;
                     let selection = Selection::All;
                     let accepted =
                         self.accept(thread_id, &selection, Conflicting::LeaveOut, Way::Previewed).await;
                     self.report(thread_id, &selection, &accepted).await;
                     // What the user did not tick they can still decide about.
-                    let Some(left) = self.offers.get(thread_id).map(|offer| offer.number) else { return };
-                    number = left;
+                    is_reviewed = !accepted.files.is_empty();
+                    note = if is_reviewed { "" } else { "Nothing was ticked, so nothing was applied. " };
                 }
                 REVIEW if !is_reviewed => {
                     is_reviewed = true;
                     let workspace = Arc::clone(&self.workspace);
-                    let diff = tokio::task::spawn_blocking(move || offer.review.diff(&workspace)).await;
+                    let review = Arc::clone(&review);
+                    let diff = tokio::task::spawn_blocking(move || review.diff(&workspace)).await;
                     self.open_document(settings, "edits.diff", &diff.unwrap_or_default()).await;
                 }
                 REJECT => {
-                    if let Some(review) = self.review(thread_id) {
-                        review.rejected(&Selection::All);
-                        self.offer_changed(thread_id);
-                    }
+                    review.rejected(&Selection::All);
+                    self.offer_changed(thread_id);
                     return;
                 }
                 _ => return,

@@ -36,6 +36,8 @@ pub(in crate::lsp) struct StepEdits {
 #[derive(Clone, Debug)]
 enum End {
     Applied(FileEdit),
+    /// Only that much came about, with the reason.
+    Part(FileEdit, String),
     Void(EditsWord, String),
     /// The editor had it when the turn was cancelled: it is on offer until it is there.
     InHand,
@@ -65,7 +67,7 @@ impl StepEdits {
     pub(super) fn applied(&self) -> Vec<FileEdit> {
         let ends = self.ends();
         let applied = ends.values().filter_map(|end| match end {
-            End::Applied(edit) => Some(edit.clone()),
+            End::Applied(edit) | End::Part(edit, _) => Some(edit.clone()),
             End::Void(..) | End::InHand => None,
         });
         applied.collect()
@@ -82,6 +84,7 @@ impl StepEdits {
         };
         let left = ends.values().filter_map(|end| match end {
             End::Void(word, reason) => Some((*word, reason.as_str())),
+            End::Part(_, reason) => Some((EditsWord::Refused, reason.as_str())),
             End::InHand => Some((EditsWord::Proposed, "the turn ended while the editor applied it")),
             End::Applied(_) => None,
         });
@@ -174,12 +177,13 @@ impl StepApplier {
         // What is left is staged or void: the turn's end offers it or not.
         in_hand.edits = &[];
         let word = if applied.word == EditsWord::Applied { EditsWord::Refused } else { applied.word };
-        let mut done = applied.done;
+        let done = applied.done;
         let mut outcomes = Vec::new();
+        let mut parts: BTreeMap<FilePath, String> = BTreeMap::new();
         for left in applied.left {
-            // An editor may fail halfway.
-            if self.session.sees(&left.file) == Sees::After {
-                done.push(left.file);
+            if done.iter().any(|file| file.path == left.file.path) {
+                // The editor failed halfway.
+                parts.insert(left.file.path, left.reason);
             } else if left.is_impossible {
                 outcomes.extend(self.stay(vec![left.file], &left.reason));
             } else {
@@ -188,8 +192,11 @@ impl StepApplier {
         }
         self.session.forget_edits(&self.thread_id, &done);
         for file in &done {
-            self.steps.note(&file.path, End::Applied(file.clone()));
-            let fate = EditFate::Applied(self.session.reach(file));
+            let (end, fate) = match parts.remove(&file.path) {
+                Some(reason) => (End::Part(file.clone(), reason.clone()), EditFate::Part(reason)),
+                None => (End::Applied(file.clone()), EditFate::Applied(self.session.reach(file))),
+            };
+            self.steps.note(&file.path, end);
             outcomes.push(EditOutcome { path: file.path.clone(), fate });
         }
         let kept = self.session.keep_checkpoint(self.steps.turn(), done.clone());

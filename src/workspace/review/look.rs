@@ -10,6 +10,7 @@ use super::{
 use crate::workspace::{FileEdit, FilePath, Workspace, edit::Conflict, position::LineStarts};
 
 /// What a user can do about a hunk that does not fit.
+const ALSO_EDITED: &str = "which the agent also edits. Undo your change or reject that edit";
 const UNDO_OR_REJECT: &str = "undo that to have the edit again, or reject it";
 
 /// How it stands with a unit.
@@ -40,9 +41,11 @@ impl Look {
                 0 | 1 => format!("line {}", lines.start + 1),
                 _ => format!("lines {}-{}", lines.start + 1, lines.end),
             };
-            return Standing::Conflict(format!(
-                "{path} has changed at {which} since the edit was made; {UNDO_OR_REJECT}"
-            ));
+            let what = match workspace.open_document(path) {
+                Some(_) => format!("you changed {which} of {path}"),
+                None => format!("{path} was changed on disk at {which}"),
+            };
+            return Standing::Conflict(format!("{what}, {ALSO_EDITED}"));
         }
         let kind = self.basis.kind;
         let is_text = matches!(kind, HunkKind::Lines | HunkKind::File);

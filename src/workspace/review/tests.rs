@@ -139,10 +139,10 @@ fn typing_on_a_line_of_a_hunk_is_a_conflict_until_it_is_undone() {
         AFTER,
         &[("two", "two!")],
         expect![[r#"
-        1: "two\n" -> "2\n" at 1..2, a.txt has changed at line 2 since the edit was made; undo that to have the edit again, or reject it
-        2: "" -> "new\n" at 4..4, pending
-        Ok("one\ntwo!\nthree\nfour\nnew\nfive\n")
-    "#]],
+            1: "two\n" -> "2\n" at 1..2, you changed line 2 of a.txt, which the agent also edits. Undo your change or reject that edit
+            2: "" -> "new\n" at 4..4, pending
+            Ok("one\ntwo!\nthree\nfour\nnew\nfive\n")
+        "#]],
     );
     check(
         BEFORE,
@@ -159,30 +159,30 @@ fn typing_on_a_line_of_a_hunk_is_a_conflict_until_it_is_undone() {
         AFTER,
         &[("two", "xtwo")],
         expect![[r#"
-        1: "two\n" -> "2\n" at 1..2, a.txt has changed at line 2 since the edit was made; undo that to have the edit again, or reject it
-        2: "" -> "new\n" at 4..4, pending
-        Ok("one\nxtwo\nthree\nfour\nnew\nfive\n")
-    "#]],
+            1: "two\n" -> "2\n" at 1..2, you changed line 2 of a.txt, which the agent also edits. Undo your change or reject that edit
+            2: "" -> "new\n" at 4..4, pending
+            Ok("one\nxtwo\nthree\nfour\nnew\nfive\n")
+        "#]],
     );
     check(
         BEFORE,
         AFTER,
         &[("two\n", "two")],
         expect![[r#"
-        1: "two\n" -> "2\n" at 1..2, a.txt has changed at line 2 since the edit was made; undo that to have the edit again, or reject it
-        2: "" -> "new\n" at 3..3, pending
-        Ok("one\ntwothree\nfour\nnew\nfive\n")
-    "#]],
+            1: "two\n" -> "2\n" at 1..2, you changed line 2 of a.txt, which the agent also edits. Undo your change or reject that edit
+            2: "" -> "new\n" at 3..3, pending
+            Ok("one\ntwothree\nfour\nnew\nfive\n")
+        "#]],
     );
     check(
         BEFORE,
         AFTER,
         &[("one\n", "one")],
         expect![[r#"
-        1: "two\n" -> "2\n" at 0..1, a.txt has changed at line 1 since the edit was made; undo that to have the edit again, or reject it
-        2: "" -> "new\n" at 3..3, pending
-        Ok("onetwo\nthree\nfour\nnew\nfive\n")
-    "#]],
+            1: "two\n" -> "2\n" at 0..1, you changed line 1 of a.txt, which the agent also edits. Undo your change or reject that edit
+            2: "" -> "new\n" at 3..3, pending
+            Ok("onetwo\nthree\nfour\nnew\nfive\n")
+        "#]],
     );
     check(
         BEFORE,
@@ -203,17 +203,17 @@ fn deleting_a_hunk_is_a_conflict_until_it_is_undone() {
         AFTER,
         &[("two\n", "")],
         expect![[r#"
-        1: "two\n" -> "2\n" at 1..1, a.txt has changed at line 2 since the edit was made; undo that to have the edit again, or reject it
-        2: "" -> "new\n" at 3..3, pending
-        Ok("one\nthree\nfour\nnew\nfive\n")
-    "#]],
+            1: "two\n" -> "2\n" at 1..1, you changed line 2 of a.txt, which the agent also edits. Undo your change or reject that edit
+            2: "" -> "new\n" at 3..3, pending
+            Ok("one\nthree\nfour\nnew\nfive\n")
+        "#]],
     );
     check(
         BEFORE,
         AFTER,
         &[("ne\ntwo\nth", "")],
         expect![[r#"
-            1: "two\n" -> "2\n" at 0..1, a.txt has changed at line 1 since the edit was made; undo that to have the edit again, or reject it
+            1: "two\n" -> "2\n" at 0..1, you changed line 1 of a.txt, which the agent also edits. Undo your change or reject that edit
             2: "" -> "new\n" at 2..2, pending
             Ok("oree\nfour\nnew\nfive\n")
         "#]],
@@ -268,7 +268,7 @@ fn added_lines_stay_pending_while_the_line_above_or_below_is_what_it_was() {
         &[("four\n", "4\n"), ("five", "5")],
         expect![[r#"
             1: "two\n" -> "2\n" at 1..2, pending
-            2: "" -> "new\n" at 3..5, a.txt has changed at lines 4-5 since the edit was made; undo that to have the edit again, or reject it
+            2: "" -> "new\n" at 3..5, you changed lines 4-5 of a.txt, which the agent also edits. Undo your change or reject that edit
             Ok("one\n2\nthree\n4\n5\n")
         "#]],
     );
@@ -277,10 +277,10 @@ fn added_lines_stay_pending_while_the_line_above_or_below_is_what_it_was() {
         AFTER,
         &[("four\nfive", "")],
         expect![[r#"
-        1: "two\n" -> "2\n" at 1..2, pending
-        2: "" -> "new\n" at 3..3, a.txt has changed at line 4 since the edit was made; undo that to have the edit again, or reject it
-        Ok("one\n2\nthree\n\n")
-    "#]],
+            1: "two\n" -> "2\n" at 1..2, pending
+            2: "" -> "new\n" at 3..3, you changed line 4 of a.txt, which the agent also edits. Undo your change or reject that edit
+            Ok("one\n2\nthree\n\n")
+        "#]],
     );
     check(
         BEFORE,
@@ -454,9 +454,9 @@ fn a_formatter_leaves_the_hunks_among_lines_that_it_leaves() {
         &block.replace("}\n", "} // a\n"),
         &[(block, other)],
         expect![[r#"
-        1: "}\n" -> "} // a\n" at 0..5, a.txt has changed at lines 1-5 since the edit was made; undo that to have the edit again, or reject it
-        Err(["a.txt has changed at lines 1-5 since the edit was made; undo that to have the edit again, or reject it"])
-    "#]],
+            1: "}\n" -> "} // a\n" at 0..5, you changed lines 1-5 of a.txt, which the agent also edits. Undo your change or reject that edit
+            Err(["you changed lines 1-5 of a.txt, which the agent also edits. Undo your change or reject that edit"])
+        "#]],
     );
 }
 
@@ -658,7 +658,7 @@ fn whole_files_that_changed_meanwhile_are_left_out_and_named() {
     expect![[r#"
         gone.txt has changed since its deletion was proposed; undo that to have the edit again, or reject it
         new.txt exists by now; ask for the edit again
-        tied b.txt has changed at line 1 since the edit was made; undo that to have the edit again, or reject it
+        tied b.txt was changed on disk at line 1, which the agent also edits. Undo your change or reject that edit
         tied a.txt only makes sense together with the edit of tied b.txt"#]].assert_eq(&left.join("\n"));
     assert_eq!(taken.files.iter().map(|file| file.edit.path.as_str()).collect::<Vec<_>>(), ["moved.txt"]);
     review.accepted(&taken.hunks());
@@ -699,7 +699,7 @@ fn the_diff_is_one_of_the_texts_of_now_with_conflicts_in_words() {
     fixture.type_over("two", "two!");
     let diff = fixture.review.diff(&fixture.project.workspace);
     expect![[r#"
-        # not in this diff: a.txt has changed at line 3 since the edit was made; undo that to have the edit again, or reject it
+        # not in this diff: you changed line 3 of a.txt, which the agent also edits. Undo your change or reject that edit
         # -two
         # +2
         diff --git a/a.txt b/a.txt

@@ -1,0 +1,189 @@
+//! Some editors stop halfway through an edit and refuse. What came about is told, kept to be undone, and not tried again.
+
+use askls::protocol::Wire;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Answer, Client, FakeModel, Project, client::ServerRequest, history::last_output, model::*, on_every_wire,
+};
+
+/// Two places change.
+const LINES: &str = "a\nb\nc\nd\ne\n";
+
+fn two_places() -> Reply {
+    call(
+        "edit_file",
+        json!({"path": "x.txt", "find": "b\n", "replace": "B\n", "edits": [{"find": "d\n", "replace": "D\n"}]}),
+    )
+}
+
+fn client(project: &Project, model: &FakeModel, edits: &str) -> Client {
+    let client = Client::builder(project).model(model).settings(json!({"edits": edits})).start();
+    client.on_request("window/showMessageRequest", |_| Answer::Never);
+    client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
+    client.on_request("workspace/applyEdit", |_| Answer::Never);
+    client
+}
+
+fn wait_edit(client: &Client) -> ServerRequest {
+    client.wait_until("an edit", |received| {
+        let mut messages = received.iter().map(|received| &received.message);
+        let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
+        Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
+    })
+}
+
+fn refusal(reason: &str) -> Answer {
+    Answer::Result(json!({"applied": false, "failureReason": reason, "failedChange": 1}))
+}
+
+fn applied_edits(client: &Client) -> usize {
+    client.seen("workspace/applyEdit").len()
+}
+
+/// Neovim tells of its changes a moment after it refused.
+#[test]
+fn a_file_that_was_changed_before_the_refusal_counts_though_it_is_told_later() {
+    let project = Project::new("//- /a.py\nA\n//- /b.py\nB\n");
+    let step = call("edit_file", json!({"path": "a.py", "find": "A", "replace": "AA"}))
+        .call("edit_file", json!({"path": "b.py", "find": "B", "replace": "BB"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+    let mut client = client(&project, &model, "propose");
+    client.open("/a.py");
+    client.open("/b.py");
+    client.ask("Double both.");
+    let accept = client.send_command("askls.acceptEdits", json!({}));
+    let edit = wait_edit(&client);
+
+    client.reply(&edit, refusal("b.py: swap file exists"));
+    client.replace("/a.py", "AA\n");
+    let accepted = client.wait(&accept).unwrap();
+
+    assert_eq!(
+        accepted,
+        json!({
+            "applied": true,
+            "files": [client.uri("/a.py")],
+            "reason": "a.py was applied; b.py was not: the editor refused: b.py: swap file exists",
+        })
+    );
+    assert_eq!(client.command("askls.showEdits", json!({}))["files"], json!([client.uri("/b.py")]));
+    assert_eq!(applied_edits(&client), 1);
+}
+
+#[test]
+fn one_place_of_a_file_counts_and_the_other_stays_on_offer() {
+    let project = Project::new(&format!("//- /x.txt\n{LINES}"));
+    let model = FakeModel::start(Wire::Chat, [two_places(), text("Done.")]);
+    let mut client = client(&project, &model, "propose");
+    client.open("/x.txt");
+    client.ask("Change two places.");
+    let accept = client.send_command("askls.acceptEdits", json!({}));
+    let edit = wait_edit(&client);
+
+    client.change("/x.txt", [1, 0, 1, 1], "B");
+    client.reply(&edit, refusal("failed at the second"));
+    let accepted = client.wait(&accept).unwrap();
+
+    assert_eq!((&accepted["applied"], &accepted["files"]), (&json!(true), &json!([client.uri("/x.txt")])));
+    let reason = accepted["reason"].as_str().unwrap();
+    assert!(reason.starts_with("some edits were not applied: "), "{reason}");
+    assert!(reason.contains("failed at the second") && reason.contains("x.txt:4"), "{reason}");
+    assert_eq!(applied_edits(&client), 1, "what the editor did itself is no reason to try again");
+    client.on_request("workspace/applyEdit", |_| Answer::Apply);
+    assert_eq!(client.command("askls.undoTurn", json!({}))["undone"], true);
+    let told = client.wait_notification("window/showMessage");
+    assert_eq!(told["message"], "askls: Undid \"Change two places.\" (x.txt)");
+    client.wait_text("/x.txt", LINES);
+}
+
+#[test]
+fn the_model_is_not_told_that_a_file_is_as_before_that_was_changed_in_part() {
+    on_every_wire(|wire| {
+        let project = Project::new(&format!("//- /x.txt\n{LINES}"));
+        let model = FakeModel::start(wire, [two_places(), text("Half.")]);
+        let mut client = client(&project, &model, "immediate");
+        client.open("/x.txt");
+        let ask = client.send_ask("Change two places.");
+        let edit = wait_edit(&client);
+
+        client.reply(&edit, refusal("failed at the second"));
+        client.change("/x.txt", [1, 0, 1, 1], "B");
+        let result = client.wait(&ask).unwrap();
+
+        let told = last_output(&model.requests()[1]);
+        assert!(told.starts_with("applied only in part: x.txt (some places of x.txt: the editor"), "{told}");
+        assert!(told.contains("failed at the second") && !told.contains("as it was"), "{told}");
+        assert_eq!((&result["edits"], &result["files"]), (&json!("refused"), &json!([client.uri("/x.txt")])));
+        client.on_request("workspace/applyEdit", |_| Answer::Apply);
+        assert_eq!(client.command("askls.undoTurn", json!({}))["undone"], true);
+        let told = client.wait_notification("window/showMessage");
+        assert_eq!(told["message"], "askls: Undid \"Change two places.\" (x.txt)");
+        client.wait_text("/x.txt", LINES);
+    });
+}
+
+#[test]
+fn the_model_hears_which_file_of_a_call_was_applied_and_which_was_not() {
+    let project = Project::new("//- /a.py\nA\n//- /b.py\nB\n");
+    let patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-A\n+AA\n*** Update File: b.py\n@@\n-B\n+BB\n*** End Patch";
+    let model = FakeModel::start(Wire::Chat, [call("apply_patch", json!({"input": patch})), text("Half.")]);
+    let mut client = client(&project, &model, "immediate");
+    client.open("/a.py");
+    client.open("/b.py");
+    let ask = client.send_ask("Double both.");
+    let edit = wait_edit(&client);
+
+    client.reply(&edit, refusal("swap file exists"));
+    client.replace("/a.py", "AA\n");
+    client.wait(&ask).unwrap();
+
+    let told = last_output(&model.requests()[1]);
+    assert!(
+        told.starts_with("applied: a.py; not applied: b.py (the editor refused: swap file exists)"),
+        "{told}"
+    );
+}
+
+/// Neovim tells of both at once, a moment later.
+#[test]
+fn an_edit_that_the_user_takes_back_at_once_is_not_applied_again() {
+    let project = Project::new(&format!("//- /x.txt\n{LINES}"));
+    let model = FakeModel::start(Wire::Chat, [two_places(), text("Done.")]);
+    let mut client = client(&project, &model, "propose");
+    client.open("/x.txt");
+    client.ask("Change two places.");
+    let accept = client.send_command("askls.acceptEdits", json!({}));
+    let edit = wait_edit(&client);
+
+    client.replace("/x.txt", LINES);
+    client.reply(&edit, Answer::Result(json!({"applied": true})));
+    client.wait(&accept).unwrap();
+
+    assert_eq!(applied_edits(&client), 1);
+}
+
+/// The lines are the same, so only the exact text says whether it came about.
+#[test]
+fn a_change_of_line_ends_alone_counts_only_when_it_is_there() {
+    for answer in [json!({"applied": true}), json!({"applied": false, "failureReason": "no"})] {
+        let project = Project::new("");
+        project.write("/x.txt", "one\ntwo");
+        let step = call("edit_file", json!({"path": "x.txt", "find": "two", "replace": "two\n"}));
+        let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+        let mut client = client(&project, &model, "propose");
+        client.open("/x.txt");
+        client.ask("End the last line.");
+        client.on_request("workspace/applyEdit", {
+            let answer = answer.clone();
+            move |_| Answer::Result(answer.clone())
+        });
+
+        let refused = client.command("askls.acceptEdits", json!({}));
+
+        assert_eq!((&refused["applied"], &refused["files"]), (&json!(false), &json!([])), "{answer}");
+        client.on_request("workspace/applyEdit", |_| Answer::Apply);
+        assert_eq!(client.command("askls.acceptEdits", json!({}))["applied"], Value::Bool(true), "{answer}");
+        client.wait_text("/x.txt", "one\ntwo\n");
+    }
+}
