@@ -1,5 +1,7 @@
 --- What the Neovim drives share: a project in a temporary folder, the server's command line, waits that end on
 --- conditions, and a runner that prints `N passed, N failed`. Loaded with `dofile` under `nvim -l`.
+local here = vim.fs.dirname(vim.uv.fs_realpath(debug.getinfo(1, 'S').source:sub(2)))
+
 local M = { progress = {}, messages = {}, notes = {}, questions = {} }
 
 --- A condition that a healthy run meets in milliseconds; only a hanging one ever waits this long.
@@ -93,9 +95,19 @@ function M.progress_has_ended()
   return M.kinds()[#M.progress] == 'end'
 end
 
---- Opens main.rs as it is on disk and returns its buffer and its client named `name`.
-function M.open(name)
-  vim.cmd.edit({ M.root .. '/main.rs', bang = true })
+--- Does what editors/README.md says for a Neovim without the plugin.
+function M.follow_readme()
+  M.equal('askls', vim.fs.basename(M.cmd[1]), 'the name of the server, as the README has it in PATH')
+  vim.env.PATH = vim.fs.dirname(M.cmd[1]) .. ':' .. vim.env.PATH
+  local readme = table.concat(vim.fn.readfile(here .. '/../../editors/README.md'), '\n')
+  local lines = assert(readme:match('\n## Neovim\n.-```lua\n(.-)```'), 'the README has no such lines')
+  assert(loadstring(lines))()
+end
+
+--- Opens a file of the project as it is on disk, main.rs unless another is named, and returns its buffer and its client
+--- named `name`.
+function M.open(name, file)
+  vim.cmd.edit({ M.root .. '/' .. (file or 'main.rs'), bang = true })
   local bufnr = vim.api.nvim_get_current_buf()
   local function clients()
     return vim.lsp.get_clients({ bufnr = bufnr, name = name })
@@ -108,6 +120,25 @@ end
 
 function M.text(bufnr)
   return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+end
+
+--- Sends a command as `exec_cmd` does it for a user.
+function M.run(client, bufnr, command, argument, handler)
+  local request = { title = command, command = command, arguments = argument and { argument } or {} }
+  client:exec_cmd(request, { bufnr = bufnr }, handler)
+end
+
+--- Sends a command and waits for its result.
+function M.result_of(client, bufnr, command, argument)
+  local done, failure, result
+  M.run(client, bufnr, command, argument, function(...)
+    done, failure, result = true, ...
+  end)
+  M.wait(function()
+    return done
+  end, command)
+  M.equal(nil, failure and failure.message, command .. ' failed')
+  return result
 end
 
 --- A model server that accepts every connection and never says a word: a turn with it runs until it is stopped.

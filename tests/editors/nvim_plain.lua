@@ -4,6 +4,7 @@
 local here = vim.fs.dirname(vim.uv.fs_realpath(debug.getinfo(1, 'S').source:sub(2)))
 local h = dofile(here .. '/nvim_harness.lua')
 local test, wait, equal, contains = h.test, h.wait, h.equal, h.contains
+local run, result_of = h.run, h.result_of
 
 local exits = {}
 local function remember_exit(name)
@@ -14,37 +15,11 @@ local function remember_exit(name)
   })
 end
 
---- The lines that editors/README.md gives for a Neovim without the plugin.
-local function lines_of_the_readme()
-  local readme = table.concat(vim.fn.readfile(here .. '/../../editors/README.md'), '\n')
-  return assert(readme:match('\n## Neovim\n.-```lua\n(.-)```'), 'the README has no such lines')
-end
-
-local function run(client, bufnr, command, argument, handler)
-  local request = { title = command, command = command, arguments = argument and { argument } or {} }
-  client:exec_cmd(request, { bufnr = bufnr }, handler)
-end
-
---- Sends a command and waits for its result.
-local function result_of(client, bufnr, command, argument)
-  local done, failure, result
-  run(client, bufnr, command, argument, function(...)
-    done, failure, result = true, ...
-  end)
-  wait(function()
-    return done
-  end, command)
-  equal(nil, failure and failure.message, command .. ' failed')
-  return result
-end
-
 local bufnr, client
 
 test('the server attaches to a file by the lines of the README', function()
-  equal('askls', vim.fs.basename(h.cmd[1]), 'the name of the server, as the README has it in PATH')
-  vim.env.PATH = vim.fs.dirname(h.cmd[1]) .. ':' .. vim.env.PATH
   remember_exit('askls')
-  assert(loadstring(lines_of_the_readme()))()
+  h.follow_readme()
   bufnr, client = h.open('askls')
   equal('askls', client.server_info.name, 'serverInfo.name')
   equal(h.root, vim.fs.normalize(client.root_dir), 'root')
