@@ -18,6 +18,7 @@ const server = join(folder, 'askls');
 writeFileSync(server, `#!/bin/sh\necho $$ >'${folder}/pid'\nexec '${resolve(argument('server'))}' "$@"\n`);
 chmodSync(server, 0o755);
 process.env.ASKLS_TEST_PID_FILE = join(folder, 'pid');
+process.env.ASKLS_TEST_SLOW = SLOW;
 process.env.ASKLS_TEST_SILENT = JSON.stringify(await silentModelServer());
 
 const vscode = await startWorkbenchServer({ settings: { 'askls.serverPath': server }, files: FILES });

@@ -12,6 +12,7 @@ import {
   type Middleware,
 } from 'vscode-languageclient/node';
 import { Answers, type AskResult } from './answers';
+import { restartsWhatBroke } from './crashes';
 import { ProgressNotifications } from './progress';
 import { findServer } from './server';
 import { settingsForServer } from './settings';
@@ -79,7 +80,8 @@ async function startAnew(answers: Answers): Promise<boolean> {
     void started.sendNotification(WorkDoneProgressCancelNotification.type, { token });
   });
   const run = { command: server.path, args: ['lsp'], transport: TransportKind.stdio };
-  const started = new LanguageClient('askls', 'Askls', run, clientOptions(answers, progress));
+  const errorHandler = restartsWhatBroke(() => started.createDefaultErrorHandler());
+  const started = new LanguageClient('askls', 'Askls', run, { ...clientOptions(answers, progress), errorHandler });
   started.onDidChangeState(({ newState }) => {
     if (newState !== State.Running) return progress.closeAll();
     // Not as initialization options: what stands there holds until the settings say otherwise, so that a setting which
