@@ -2,22 +2,10 @@
 const assert = require('node:assert/strict');
 const { readdirSync, readFileSync } = require('node:fs');
 const vscode = require('vscode');
+const { until, run, open } = require('./vscode_host_support.cjs');
 
-// A condition that a healthy run meets at once; only a hanging one ever waits this long.
-const PATIENCE_MS = 20000 * Number(process.env.ASKLS_TEST_SLOW);
 const SILENT = JSON.parse(process.env.ASKLS_TEST_SILENT);
 
-async function until(condition, what) {
-  const end = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const found = await condition();
-    if (found) return found;
-    if (Date.now() > end) throw new Error(`timed out waiting for ${what}`);
-    await new Promise((done) => setTimeout(done, 20));
-  }
-}
-
-const run = (command, argument) => vscode.commands.executeCommand(command, argument);
 const answers = () => vscode.window.visibleTextEditors
   .map((editor) => editor.document)
   .filter((document) => document.uri.scheme === 'askls-answer');
@@ -52,9 +40,7 @@ let main;
 
 const tests = {
   async 'the extension starts the server, and no two commands have one name'() {
-    const folder = vscode.workspace.workspaceFolders[0].uri;
-    document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder, 'main.rs'));
-    await vscode.window.showTextDocument(document);
+    document = await open('main.rs');
     main = document.getText();
     await vscode.extensions.getExtension('askls.askls-vscode').activate();
     const commands = (await vscode.commands.getCommands()).filter((name) => name.startsWith('askls')).sort();
@@ -113,6 +99,7 @@ const tests = {
     assert.equal((await run('askls.acceptEdits', { threadId: result.threadId })).applied, false);
     assert.equal(document.getText(), main);
   },
+  ...require('./vscode_host_hunks.cjs'),
   async 'the question in a comment is a code action, and its answer opens too'() {
     const place = new vscode.Range(4, 5, 4, 5);
     const action = await until(async () => {
