@@ -10,6 +10,9 @@ import { join, resolve } from 'node:path';
 // Every wait ends with its condition; this only stretches the limits on a busy machine.
 export const SLOW = Number(process.env.RIG_SLOW ?? Math.min(6, Math.max(1, Math.ceil(loadavg()[0] / cpus().length))));
 
+// The palette lists what it has at once; an open one that lacks a command for this long was opened too early.
+const LIST_MS = 3000;
+
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 // Chromium as root, without a display, and without a word to its maker.
 const CHROMIUM_ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
@@ -163,11 +166,19 @@ export class Workbench {
 
   /** Runs a command by its whole title, through F1. */
   async command(title) {
-    await this.page.keyboard.press('F1');
-    await this.input.waitFor({ state: 'visible' });
-    await this.input.fill(`>${title}`);
     const label = this.page.locator('.label-name', { hasText: new RegExp(`^${title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`) });
-    await this.page.locator('.quick-input-list .monaco-list-row', { has: label }).first().click();
+    const row = this.page.locator('.quick-input-list .monaco-list-row', { has: label }).first();
+    await this.until(async () => {
+      await this.page.keyboard.press('F1');
+      await this.input.waitFor({ state: 'visible' });
+      await this.input.fill(`>${title}`);
+      if (await row.waitFor({ timeout: LIST_MS * SLOW }).then(() => true, () => false)) return true;
+      // The open list does not learn of the commands of an extension that is found late.
+      await this.page.keyboard.press('Escape');
+      await this.input.waitFor({ state: 'hidden' });
+      return false;
+    }, `the command ${title}`);
+    await row.click();
   }
 
   /** Types into the input box that a command opened. */
@@ -204,6 +215,15 @@ export class Workbench {
       if (Date.now() > end) throw new Error(`timed out waiting for ${what}`);
       await sleep(50);
     }
+  }
+
+  /** Waits until there are so many code lenses with this title, and returns them from the top of the window down. */
+  async lenses(title, count) {
+    const found = this.page.locator('.codelens-decoration a').filter({ hasText: title });
+    await this.until(async () => (await found.count()) === count, `${count} lenses ${title}`);
+    // In one look: the window draws them anew whenever one goes.
+    const tops = await found.evaluateAll((lenses) => lenses.map((lens) => lens.getBoundingClientRect().top));
+    return tops.map((top, at) => ({ top, lens: found.nth(at) })).sort((one, other) => one.top - other.top).map(({ lens }) => lens);
   }
 
   toast(text) {

@@ -49,6 +49,29 @@ const tests = {
     await workbench.page.keyboard.press('Control+Z');
     await workbench.waitForText('println!("hello")');
   },
+  async 'a click above one of three proposed edits applies that one, and a click above each other rejects it'() {
+    await workbench.openFile('three.txt');
+    await ask('replace `hello` with `goodbye` in three.txt');
+    const [, second] = await workbench.lenses('askls: Apply', 3);
+    await second.click();
+    await workbench.waitForText('hello one\n\ngoodbye two\n\nhello three');
+    const [first] = await workbench.lenses('Reject', 2);
+    await first.click();
+    const [last] = await workbench.lenses('Reject', 1);
+    await last.click();
+    await workbench.lenses('Reject', 0);
+    await workbench.command('Notifications: Clear All Notifications');
+  },
+  async 'Review shows the edits beforehand, and what is ticked of them is applied'() {
+    await ask('replace `hello` with `welcome` in three.txt');
+    await workbench.button(workbench.toast('1 file'), 'Review').click();
+    const panel = workbench.page.locator('.part.panel');
+    const entry = panel.locator('.monaco-list-row', { hasText: 'welcome three' });
+    await entry.locator('input[type=checkbox], [role=checkbox]').click();
+    await shot('review-vscode');
+    await panel.locator('.monaco-button').filter({ hasText: /^Apply$/ }).first().click();
+    await workbench.waitForText('hello one\n\ngoodbye two\n\nwelcome three');
+  },
   async 'a question about nothing selected says what is missing'() {
     await workbench.command('Askls: Ask Agent About Selection');
     await workbench.toast('select the text').waitFor();
