@@ -141,9 +141,8 @@ test('an edit that was typed over fits again when the user takes that back', fun
   wait_hints({})
 end)
 
-test('a lens above an edit applies that one', function()
+test('a lens at an edit applies that one', function()
   propose()
-  vim.lsp.codelens.refresh({ bufnr = bufnr })
   wait(function()
     return #vim.lsp.codelens.get(bufnr) == 9
   end, 'three lenses for each edit')

@@ -58,10 +58,12 @@ test('an edit of unsaved text is proposed, applied when Apply is chosen, and und
   local result = result_of(client, bufnr, 'askls.ask', { prompt = 'replace `hello` with `goodbye` in main.rs' })
   equal('proposed', result.edits, 'edits')
   equal({ vim.uri_from_bufnr(bufnr) }, result.files, 'files')
+  -- The message comes last: before it the server may not have seen its edit in the buffer yet.
   wait(function()
-    return h.text(bufnr)[3] == '    println!("goodbye \u{1F980}");'
-  end, 'the edit')
+    return vim.inspect(h.messages):find('Agent edits applied', 1, true)
+  end, 'the message')
   h.choose = nil
+  equal('    println!("goodbye \u{1F980}");', h.text(bufnr)[3], 'the edited line')
   equal('// typed, not saved', h.text(bufnr)[1], 'the unsaved line')
   equal(1, #h.questions, 'questions, of which one holds the answer and its edits')
   contains('edit main.rs', h.questions[1].prompt, 'the question')

@@ -100,42 +100,73 @@ test('a range of lines goes along whole', function()
   }, sent.arguments[1].range, 'the range')
 end)
 
-test('an edit is offered, applied when Apply is chosen, and undone in one step', function()
+--- Has `hello` replaced, and applies it. The message comes last: before it the server has not seen its edit in the
+--- buffer yet, and there is nothing to undo.
+local function replace_hello(with)
   h.choose = 'Apply'
-  vim.cmd('Ask replace `hello` with `goodbye` in main.rs')
+  vim.cmd(('Ask replace `hello` with `%s` in main.rs'):format(with))
   wait(function()
-    return h.text(bufnr)[2] == '    println!("goodbye \u{1F980}");'
+    return vim.inspect(h.messages):find('Agent edits applied', 1, true)
   end, 'the edit')
   h.choose = nil
+  equal(('    println!("%s \u{1F980}");'):format(with), h.text(bufnr)[2], 'the line')
+end
+
+--- Sends `:AskUndo` or `:AskRedo` and waits for what the server says of it, the last thing that it does.
+local function undo_or_redo(command, said)
+  h.messages = {}
+  vim.cmd(command)
+  wait(function()
+    return #h.messages > 0
+  end, 'the message')
+  contains(said, h.messages[1], 'the message')
+end
+
+test('an edit is offered, applied when Apply is chosen, and undone in one step', function()
+  replace_hello('goodbye')
   vim.cmd.undo()
   equal(h.main, h.text(bufnr), 'the text after one undo')
 end)
 
 test(':AskUndo and :AskRedo take the whole turn back and forth', function()
-  h.reset()
-  h.choose = 'Apply'
-  vim.cmd('Ask replace `hello` with `welcome` in main.rs')
-  local function wait_line(line, what)
-    wait(function()
-      local is_answered = true
-      for _, request in pairs(vim.lsp.get_clients({ name = 'askls' })[1].requests) do
-        is_answered = is_answered and request.type ~= 'pending'
-      end
-      return is_answered and h.text(bufnr)[2] == line
-    end, what)
-  end
-  wait_line('    println!("welcome \u{1F980}");', 'the edit')
-  h.choose = nil
-  wait(function()
-    return vim.inspect(h.messages):find('Agent edits applied', 1, true)
-  end, 'the message')
-  vim.cmd.AskUndo()
-  wait_line(h.main[2], 'the undo')
-  vim.cmd.AskRedo()
-  wait_line('    println!("welcome \u{1F980}");', 'the redo')
-  vim.cmd.AskUndo()
-  wait_line(h.main[2], 'the second undo')
+  replace_hello('welcome')
+  undo_or_redo('AskUndo', 'Undid "replace `hello` with `welcome` in main.rs" (main.rs)')
   equal(h.main, h.text(bufnr), 'the text after the undo')
+  undo_or_redo('AskRedo', 'Redid')
+  equal('    println!("welcome \u{1F980}");', h.text(bufnr)[2], 'the line after the redo')
+  undo_or_redo('AskUndo', 'Undid')
+  equal(h.main, h.text(bufnr), 'the text after the second undo')
+end)
+
+test(":AskUndo asks where the user has typed since, and takes the agent's part alone", function()
+  replace_hello('goodbye')
+  vim.api.nvim_buf_set_lines(bufnr, -1, -1, false, { '// typed since' })
+  h.choose = "Undo the agent's part"
+  undo_or_redo('AskUndo', 'Undid')
+  h.choose = nil
+  contains('main.rs has changed since', h.questions[#h.questions].prompt, 'the question')
+  equal(vim.list_extend(vim.deepcopy(h.main), { '// typed since' }), h.text(bufnr), 'the text')
+  vim.api.nvim_buf_set_lines(bufnr, -2, -1, false, {})
+end)
+
+test('a lens at a proposed edit rejects it', function()
+  vim.cmd('Ask replace `hello` with `goodbye` in main.rs')
+  local function titles()
+    return vim.tbl_map(function(lens)
+      return ('%d %s'):format(lens.range.start.line + 1, lens.command.title)
+    end, vim.lsp.codelens.get(bufnr))
+  end
+  wait(function()
+    return vim.deep_equal({ '2 askls: Apply', '2 Reject', '2 Show' }, titles())
+  end, 'the lenses')
+  vim.api.nvim_win_set_cursor(0, { 2, 0 })
+  h.choose = 'Reject'
+  vim.lsp.codelens.run()
+  wait(function()
+    return #titles() == 0
+  end, 'the lenses to go')
+  h.choose = nil
+  equal(h.main, h.text(bufnr), 'the text')
 end)
 
 test('the window with the answer names the files that are not saved', function()

@@ -79,6 +79,15 @@ local function on_exit(_, _, client_id)
   vim.cmd.redrawstatus()
 end
 
+--- Has the lenses of proposed edits drawn, which Neovim asks for only when it is told to; other servers are left alone.
+local function refresh_lenses(bufnr)
+  local draw = vim.lsp.codelens.on_codelens
+  for _, client in ipairs(draw and vim.lsp.get_clients({ name = NAME, bufnr = bufnr }) or {}) do
+    local params = { textDocument = vim.lsp.util.make_text_document_params(bufnr) }
+    client:request('textDocument/codeLens', params, draw, bufnr)
+  end
+end
+
 --- Sends `askls.ask`; the answer goes to the answer window.
 ---@param client vim.lsp.Client
 ---@param arguments { prompt: string, uri?: string, range?: table }
@@ -258,6 +267,13 @@ function M.setup(given)
 
   local group = vim.api.nvim_create_augroup('askls', {})
   vim.api.nvim_create_autocmd('LspProgress', { group = group, callback = on_progress })
+  -- The hints at proposed edits come and go with the edits, and so does what stands above them.
+  vim.api.nvim_create_autocmd({ 'LspAttach', 'DiagnosticChanged', 'BufEnter', 'InsertLeave' }, {
+    group = group,
+    callback = function(event)
+      refresh_lenses(event.buf)
+    end,
+  })
   vim.api.nvim_create_user_command('Ask', function(command)
     M.ask(command.args, command.range > 0 and { command.line1, command.line2 } or nil)
   end, { nargs = '+', range = true, desc = 'Ask the agent' })
