@@ -11,6 +11,7 @@ pub mod edit;
 mod error;
 mod guard;
 mod ignore_rules;
+mod line_diff;
 pub mod matcher;
 pub mod overlay;
 pub mod paths;
@@ -92,6 +93,11 @@ impl Workspace {
 
     /// What a file's text is now, staged edits aside: that of its open buffer, else that on disk.
     pub fn read(&self, path: &FilePath) -> Result<FileText, FileError> {
+        self.read_again(path, None)
+    }
+
+    /// The same where it probably still is `known`, of which then no copy is made.
+    fn read_again(&self, path: &FilePath, known: Option<&Arc<str>>) -> Result<FileText, FileError> {
         if path.disk().is_some_and(guard::is_secret) {
             return Err(FileError::Secret(path.to_string()));
         }
@@ -102,7 +108,7 @@ impl Workspace {
             return Ok(FileText::of_buffer(&document));
         }
         match path.disk() {
-            Some(disk) => disk::read(disk, path.as_str()),
+            Some(disk) => disk::read_again(disk, path.as_str(), known),
             None => Err(FileError::Missing(format!("{path}; its buffer is not open any more"))),
         }
     }

@@ -6,6 +6,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     path::Path,
+    sync::Arc,
 };
 
 use super::{FileError, FileText};
@@ -17,12 +18,24 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The text of the file at `path`; `shown` names it in errors.
 pub(crate) fn read(path: &Path, shown: &str) -> Result<FileText, FileError> {
+    read_again(path, shown, None)
+}
+
+/// The same for a file that probably still says what is `known` of it: then that text is shared, not checked and copied
+/// once more.
+pub(crate) fn read_again(path: &Path, shown: &str, known: Option<&Arc<str>>) -> Result<FileText, FileError> {
     let bytes = read_bytes(path, shown)?;
     if let Some(encoding) = encoding::wide(&bytes) {
         return Err(FileError::NotUtf8(shown.to_owned(), encoding.to_owned()));
     }
-    if bytes.contains(&0) {
+    if memchr::memchr(0, &bytes).is_some() {
         return Err(FileError::Binary(shown.to_owned()));
+    }
+    if let Some(known) = known {
+        let text = bytes.strip_prefix(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes());
+        if text.unwrap_or(&bytes) == known.as_bytes() {
+            return Ok(FileText { text: Arc::clone(known), version: None, bom: text.is_some() });
+        }
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(without_mark(&text, None)),
@@ -37,7 +50,7 @@ pub(crate) fn read(path: &Path, shown: &str) -> Result<FileText, FileError> {
 /// encoding can: its ASCII parts are the same.
 pub(crate) fn read_searchable(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = read_bytes(path, "").ok()?;
-    if bytes.contains(&0) {
+    if memchr::memchr(0, &bytes).is_some() {
         return None;
     }
     if bytes.starts_with(BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]).as_bytes()) {
@@ -111,6 +124,21 @@ mod tests {
         check(b"a\r\nb\rc\n", expect![[r#""a\r\nb\rc\n" bom: false"#]]);
         check(b"\xef\xbb\xbfa\n", expect![[r#""a\n" bom: true"#]]);
         check(b"", expect![[r#""" bom: false"#]]);
+    }
+
+    #[test]
+    fn a_text_that_is_known_is_shared_and_any_other_is_read_anew() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let known: Arc<str> = "a\n".into();
+        let shown = |content: &[u8]| {
+            fs::write(file.path(), content).unwrap();
+            let read = read_again(file.path(), "a.txt", Some(&known)).unwrap();
+            format!("{:?} bom: {} shared: {}", read.text, read.bom, Arc::ptr_eq(&read.text, &known))
+        };
+        assert_eq!(shown(b"a\n"), r#""a\n" bom: false shared: true"#);
+        assert_eq!(shown(b"\xef\xbb\xbfa\n"), r#""a\n" bom: true shared: true"#);
+        assert_eq!(shown(b"a\n\n"), r#""a\n\n" bom: false shared: false"#);
+        assert_eq!(shown(b"\xef\xbb\xbf\xef\xbb\xbfa\n"), r#""\u{feff}a\n" bom: true shared: false"#);
     }
 
     // SPEC T4

@@ -12,7 +12,9 @@ use similar::DiffOp;
 use super::{
     FileError, FilePath, FileText, Workspace, apply,
     deceptive::is_deceptive,
-    guard, paths,
+    guard,
+    line_diff::line_diff,
+    paths,
     position::{Encoding, LineStarts, Position, Range},
     shared_ends::shared_ends,
 };
@@ -137,7 +139,7 @@ impl FileEdit {
             let mark = if line == 0 { u32::try_from(mark).unwrap_or_default() } else { 0 };
             Position { line, character: character + mark }
         };
-        stretches(&before.text, after)
+        stretches_of(&before.text, &lines, after)
             .into_iter()
             .map(|stretch| {
                 let (replaced, new_text) = smallest(&before.text, after, &stretch);
@@ -180,7 +182,7 @@ impl FileEdit {
     pub(super) fn conflict(&self, workspace: &Workspace) -> Option<String> {
         if let Some(before) = &self.before {
             let origin = self.origin();
-            match workspace.read(origin) {
+            match workspace.read_again(origin, Some(&before.text)) {
                 Ok(now) if now.text == before.text => {}
                 Ok(_) => return Some(format!("{origin} has changed since the edit was made; {ASK_AGAIN}")),
                 Err(FileError::Missing(_)) => {
@@ -298,13 +300,17 @@ pub(super) struct Stretch {
 
 /// The stretches of whole lines that differ, in order.
 pub(super) fn stretches(before: &str, after: &str) -> Vec<Stretch> {
-    let (old_starts, new_starts) = (LineStarts::new(before), LineStarts::new(after));
+    stretches_of(before, &LineStarts::new(before), after)
+}
+
+/// The same with the line starts of the text before.
+fn stretches_of(before: &str, old_starts: &LineStarts, after: &str) -> Vec<Stretch> {
+    let new_starts = LineStarts::new(after);
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
         (old_starts.lines(before).collect(), new_starts.lines(after).collect());
-    let diff = similar::TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&old_lines, &new_lines);
     let mut out: Vec<Stretch> = Vec::new();
     let mut apart = true;
-    for op in diff.ops() {
+    for op in line_diff(&old_lines, &new_lines, DIFF_TIMEOUT) {
         if matches!(op, DiffOp::Equal { .. }) {
             apart = true;
             continue;

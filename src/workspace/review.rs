@@ -22,7 +22,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
     ops,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::{EditProposal, FileEdit, FilePath, FileText, Workspace, edit::Conflict};
@@ -268,7 +268,7 @@ impl Review {
 
     /// Catches up with what a file says now. `None` when nothing of it waits any more.
     fn look(&self, workspace: &Workspace, path: &FilePath) -> Option<Look> {
-        let origin = {
+        let (origin, seen) = {
             let mut state = self.state();
             let file = state.files.get_mut(path)?;
             if file.basis.kind == HunkKind::Create {
@@ -277,10 +277,10 @@ impl Review {
             if let Some(look) = file.look_at_document(workspace) {
                 return Some(look);
             }
-            file.basis.edit.origin().clone()
+            (file.basis.edit.origin().clone(), Arc::clone(&file.seen))
         };
         // The disk is read while others may use the review.
-        let read = workspace.read(&origin);
+        let read = workspace.read_again(&origin, Some(&seen));
         let mut state = self.state();
         let file = state.files.get_mut(path)?;
         if let Some(look) = file.look_at_document(workspace) {

@@ -22,6 +22,7 @@
 //! An edit needs no earlier read: it names the text that it replaces, which must stand there now and only once.
 //! "Refused" means that nothing changes and that the error says what to read first.
 
+mod checks;
 mod known;
 mod settle;
 mod stage;
@@ -131,7 +132,9 @@ impl TurnFiles {
         if let Some(staged) = self.state().after(path) {
             return staged;
         }
-        let text = self.workspace.read(path).map_err(|error| self.with_names(error, path))?;
+        let seen = self.state().seen.get(path).map(|seen| Arc::clone(&seen.text));
+        let text = self.workspace.read_again(path, seen.as_ref());
+        let text = text.map_err(|error| self.with_names(error, path))?;
         self.state().see(path, &text.text);
         Ok(text)
     }

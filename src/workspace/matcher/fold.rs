@@ -38,7 +38,7 @@ struct Step {
 
 impl<'a> Folded<'a> {
     pub(super) fn new(original: &'a str, fold: Fold) -> Self {
-        if fold == Fold::LineEnds && !original.contains('\r') {
+        if fold == Fold::LineEnds && memchr::memchr(b'\r', original.as_bytes()).is_none() {
             let start = Step { folded: 0, original: 0, is_even: true };
             return Self { text: Cow::Borrowed(original), steps: vec![start] };
         }
@@ -59,9 +59,9 @@ impl<'a> Folded<'a> {
         if needle.is_empty() {
             return Vec::new();
         }
-        self.text
-            .match_indices(needle)
-            .map(|(start, found)| start..start + found.len())
+        // Both are UTF-8, so that whole characters are found.
+        memchr::memmem::find_iter(self.text.as_bytes(), needle)
+            .map(|start| start..start + needle.len())
             .filter(|place| self.original(place.start).is_some() && self.original(place.end).is_some())
             .collect()
     }

@@ -1,13 +1,14 @@
 //! A text in lines, and the lines that stand for the same.
 
-use std::{borrow::Cow, collections::HashMap, ops::Range};
+use std::{borrow::Cow, cell::OnceCell, collections::HashMap, ops::Range};
 
 use super::fold::{Dash, fold_line};
 
 /// Where the lines of a text stand. A text that ends with a line end has no empty line behind it.
 pub(super) struct Lines<'a> {
     pub(super) text: &'a str,
-    spans: Vec<Span>,
+    /// Made when they are first asked for: a text that stands in a file as it is written is found without them.
+    spans: OnceCell<Vec<Span>>,
 }
 
 /// One line: its content, and behind it the line end (empty for a last line without one).
@@ -19,24 +20,30 @@ pub(super) struct Span {
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let mut spans = Vec::new();
-        let mut start = 0;
-        for (at, end) in line_ends(text) {
-            spans.push(Span { content: start..at, end: at + end.len() });
-            start = at + end.len();
-        }
-        if start < text.len() {
-            spans.push(Span { content: start..text.len(), end: text.len() });
-        }
-        Self { text, spans }
+        Self { text, spans: OnceCell::new() }
+    }
+
+    fn spans(&self) -> &[Span] {
+        self.spans.get_or_init(|| {
+            let mut spans = Vec::new();
+            let mut start = 0;
+            for (at, end) in line_ends(self.text) {
+                spans.push(Span { content: start..at, end: at + end.len() });
+                start = at + end.len();
+            }
+            if start < self.text.len() {
+                spans.push(Span { content: start..self.text.len(), end: self.text.len() });
+            }
+            spans
+        })
     }
 
     pub(super) fn len(&self) -> usize {
-        self.spans.len()
+        self.spans().len()
     }
 
     pub(super) fn span(&self, line: usize) -> Option<&Span> {
-        self.spans.get(line)
+        self.spans().get(line)
     }
 
     /// The line without its line end; empty behind the last one.
@@ -54,7 +61,7 @@ impl<'a> Lines<'a> {
 
     /// The zero-based line in which an offset lies.
     pub(super) fn line_at(&self, offset: usize) -> usize {
-        self.spans.partition_point(|span| span.end <= offset)
+        self.spans().partition_point(|span| span.end <= offset)
     }
 
     /// The line end as it is written at the offset's line, else before it: what a new line there should end with.
@@ -63,7 +70,7 @@ impl<'a> Lines<'a> {
             let span = self.span(line)?;
             self.text.get(span.content.end..span.end).filter(|end| !end.is_empty())
         };
-        let line = self.spans.partition_point(|span| span.content.end < offset);
+        let line = self.spans().partition_point(|span| span.content.end < offset);
         end(line).or_else(|| end(line.checked_sub(1)?))
     }
 }

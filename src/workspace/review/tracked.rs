@@ -43,7 +43,7 @@ pub(super) struct Tracked {
     /// From the base to `seen`.
     patch: Patch,
     /// The text that was seen last, with its byte order mark when it was that of a buffer that has one.
-    seen: Arc<str>,
+    pub(super) seen: Arc<str>,
     /// When `seen` was seen; `None` when it was on disk.
     moment: Option<Moment>,
 }

@@ -4,6 +4,8 @@ use std::{ops::Range, sync::Arc, time::Duration};
 
 use similar::DiffOp;
 
+use crate::workspace::line_diff::line_diff;
+
 /// The longest that following lines into another text may take; what it then cannot tell counts as not known.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -71,9 +73,8 @@ impl Known {
             return known;
         }
         let (old, new): (Vec<&str>, Vec<&str>) = (self.text.lines().collect(), text.lines().collect());
-        let diff = similar::TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&old, &new);
-        for op in diff.ops() {
-            match *op {
+        for op in line_diff(&old, &new, DIFF_TIMEOUT) {
+            match op {
                 DiffOp::Equal { old_index, new_index, len } => {
                     let here = |line: usize| new_index + line.clamp(old_index, old_index + len) - old_index;
                     let there = self.lines.iter().map(|lines| here(lines.start)..here(lines.end));
@@ -109,7 +110,8 @@ impl Known {
     }
 
     fn count(&self) -> usize {
-        self.text.lines().count()
+        let is_last_open = !self.text.is_empty() && !self.text.ends_with('\n');
+        memchr::memchr_iter(b'\n', self.text.as_bytes()).count() + usize::from(is_last_open)
     }
 }
 

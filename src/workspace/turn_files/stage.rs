@@ -4,9 +4,9 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::{
     TurnFiles,
-    known::{Author, Known, name_lines},
+    known::{Author, Known},
 };
-use crate::workspace::{FileEdit, FileError, FilePath, FileText, guard};
+use crate::workspace::{FileEdit, FileError, FilePath, FileText};
 
 /// The largest text, old or new, of a staged edit, in bytes: what a person can still look through.
 pub(super) const MAX_EDIT_BYTES: usize = 2_000_000;
@@ -94,15 +94,6 @@ impl TurnFiles {
         self.staging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the text of a file may not be changed, if so, whether it exists or not.
-    pub fn check_editable(&self, path: &FilePath) -> Result<(), FileError> {
-        self.workspace.check_editable(path)?;
-        if path.disk().is_some_and(guard::is_notebook) {
-            return Err(FileError::Notebook(path.to_string()));
-        }
-        Ok(())
-    }
-
     fn stage_one(&self, change: StagedChange) -> Result<(), FileError> {
         match change {
             StagedChange::Write { path, text } => {
@@ -111,10 +102,16 @@ impl TurnFiles {
                 self.stage_text(&path, text, Author::Model)
             }
             StagedChange::Edit { path, before, after } => {
-                if self.read(&path)?.text != before {
+                let is_staged = self.state().staged.contains_key(&path);
+                let now = self.read(&path)?;
+                if now.text != before {
                     return Err(FileError::Changed(path.to_string()));
                 }
-                self.stage_text(&path, after, Author::Model)
+                if is_staged {
+                    return self.stage_text(&path, after, Author::Model);
+                }
+                self.check_editable(&path)?;
+                self.stage_text_over(&path, Some(now), after, Author::Model)
             }
             StagedChange::Delete { path } => {
                 self.check_unsaved_is_known(&path)?;
@@ -126,13 +123,23 @@ impl TurnFiles {
 
     fn stage_text(&self, path: &FilePath, text: String, author: Author) -> Result<(), FileError> {
         self.check_editable(path)?;
-        if text.contains('\0') {
+        let before = self.base(&self.origin(path))?;
+        self.stage_text_over(path, before, text, author)
+    }
+
+    /// `before` is what the file that is changed says, staged edits aside.
+    fn stage_text_over(
+        &self,
+        path: &FilePath,
+        before: Option<FileText>,
+        text: String,
+        author: Author,
+    ) -> Result<(), FileError> {
+        if memchr::memchr(0, text.as_bytes()).is_some() {
             return Err(FileError::Other(format!(
                 "the new text of {path} has a NUL character; leave it out"
             )));
         }
-        let origin = self.origin(path);
-        let before = self.base(&origin)?;
         if before.is_none() && path.disk().is_none() {
             return Err(FileError::Missing(format!("{path}; its buffer is not open any more")));
         }
@@ -143,7 +150,7 @@ impl TurnFiles {
         if before.is_none() {
             self.check_place(path)?;
         }
-        let is_unsaved = origin.disk().is_some_and(|disk| self.workspace.is_dirty(disk));
+        let is_unsaved = self.origin(path).disk().is_some_and(|disk| self.workspace.is_dirty(disk));
         let text = match (&before, text.strip_prefix('\u{feff}')) {
             (Some(before), Some(rest)) if before.bom => rest.to_owned(),
             _ => text,
@@ -260,7 +267,7 @@ impl TurnFiles {
     }
 
     /// What a file says, staged edits aside; `None` where there is none.
-    fn base(&self, path: &FilePath) -> Result<Option<FileText>, FileError> {
+    pub(super) fn base(&self, path: &FilePath) -> Result<Option<FileText>, FileError> {
         match self.workspace.read(path) {
             Ok(text) => Ok(Some(text)),
             Err(FileError::Missing(_)) => Ok(None),
@@ -284,102 +291,6 @@ impl TurnFiles {
         state.seen.remove(&origin);
         state.changed.insert(path.clone());
         Err(FileError::Changed(path.to_string()))
-    }
-
-    /// Refused while there is a line of the file that the model neither was shown nor wrote: it would be lost unseen.
-    fn check_known_whole(&self, path: &FilePath) -> Result<(), FileError> {
-        let staged = self.state().after(path);
-        let is_staged = staged.is_some();
-        let now = match staged {
-            Some(staged) => staged.ok(),
-            None => self.base(path)?,
-        };
-        let Some(now) = now else { return Ok(()) };
-        if now.text.len() > MAX_EDIT_BYTES {
-            return Err(FileError::TooLargeEdit(path.to_string()));
-        }
-        let state = self.state();
-        if !is_staged && state.seen.get(path).is_some_and(|seen| seen.text != now.text) {
-            return Err(FileError::Changed(path.to_string()));
-        }
-        let known = state.known(path, Some(&now)).unwrap_or_else(|| Known::nothing_of(now.text));
-        let unknown = known.unknown();
-        if unknown.is_empty() {
-            Ok(())
-        } else if known.is_nothing() {
-            Err(FileError::NotRead(path.to_string()))
-        } else {
-            Err(FileError::ReadInPart(path.to_string(), name_lines(&unknown)))
-        }
-    }
-
-    /// Unsaved text is nowhere but in the editor: the model must have seen all of it before it is taken away.
-    fn check_unsaved_is_known(&self, path: &FilePath) -> Result<(), FileError> {
-        let origin = self.origin(path);
-        if !origin.disk().is_some_and(|disk| self.workspace.is_dirty(disk)) {
-            return Ok(());
-        }
-        match self.state().seen.get(&origin) {
-            None => Err(FileError::Unread(path.to_string())),
-            Some(seen) => match seen.unknown() {
-                unknown if unknown.is_empty() => Ok(()),
-                _ if seen.is_nothing() => Err(FileError::Unread(path.to_string())),
-                unknown => Err(FileError::ReadInPart(path.to_string(), name_lines(&unknown))),
-            },
-        }
-    }
-
-    /// The text of a file that is to go from its place. What the user typed and the model has not seen is not taken
-    /// away.
-    fn read_for_change(&self, path: &FilePath) -> Result<FileText, FileError> {
-        if let Some(staged) = self.state().after(path) {
-            return staged;
-        }
-        let now = self.workspace.read(path).map_err(|error| self.with_names(error, path))?;
-        let is_unsaved = path.disk().is_some_and(|disk| self.workspace.is_dirty(disk));
-        match self.state().seen.get(path) {
-            Some(seen) if seen.text != now.text => Err(FileError::Changed(path.to_string())),
-            None if is_unsaved => Err(FileError::Unread(path.to_string())),
-            _ => Ok(now),
-        }
-    }
-
-    /// Only files that are on disk, or that this turn made, can be moved or deleted.
-    fn check_movable(&self, path: &FilePath) -> Result<(), FileError> {
-        self.workspace.check_editable(path)?;
-        let Some(disk) = path.disk() else {
-            return Err(FileError::Unsaved(path.to_string()));
-        };
-        if self.state().after(path).is_some() {
-            return Ok(());
-        }
-        if disk.is_dir() {
-            return Err(FileError::Directory(path.to_string()));
-        }
-        if !disk.exists() && self.workspace.open_document(path).is_some() {
-            return Err(FileError::Unsaved(path.to_string()));
-        }
-        Ok(())
-    }
-
-    /// Whether a new file can stand at a path: everything above is, or will be, a directory, and it is none itself.
-    fn check_place(&self, path: &FilePath) -> Result<(), FileError> {
-        let Some(disk) = path.disk() else { return Ok(()) };
-        let above = disk.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
-        if above.is_some_and(|above| !above.is_dir()) {
-            return Err(FileError::BelowFile(path.to_string()));
-        }
-        let state = self.state();
-        for edit in state.staged.values().filter(|edit| edit.after.is_some()) {
-            let Some(other) = edit.path.disk().filter(|other| *other != disk) else { continue };
-            if disk.starts_with(other) {
-                return Err(FileError::BelowFile(path.to_string()));
-            }
-            if other.starts_with(disk) {
-                return Err(FileError::Directory(path.to_string()));
-            }
-        }
-        Ok(())
     }
 }
 
