@@ -6,6 +6,7 @@ mod budget;
 mod calls;
 mod context;
 pub mod edits;
+mod ending;
 pub mod limits;
 pub mod prompt;
 mod reply;
@@ -33,8 +34,9 @@ pub use retry::RetryPolicy;
 pub use thread::Thread;
 
 use budget::Reached;
+use ending::Ending;
 use limits::{LoopGuard, MAX_NAME_CHARS};
-use step::{Ending, Next, Progress};
+use step::{Next, Progress};
 
 /// What stays the same from turn to turn.
 #[derive(Clone)]
@@ -181,7 +183,7 @@ impl Agent {
         if ending.stop_reason != StopReason::Cancelled || context.cancel.is_cancelled() {
             return ending;
         }
-        Reached::time(longest).end(self.limits.on_limit, ending.answer)
+        Reached::time(longest, &self.limits).end(self.limits.on_limit, ending.answer)
     }
 
     async fn run_steps(
@@ -217,7 +219,10 @@ impl Agent {
             if context.cancel.is_cancelled() {
                 return Ending::cancelled(words);
             }
-            if let Some((stop_reason, detail)) = guard.step_ended() {
+            if let Some((stop_reason, mut detail)) = guard.step_ended() {
+                if stop_reason == StopReason::Limit(Limit::RepeatedCall) {
+                    detail.push_str(&self.limits.project.named("repeated_calls"));
+                }
                 return Ending { stop_reason, detail: Some(detail), answer: words };
             }
             if let Some((excess, reached)) = excess {
@@ -245,7 +250,10 @@ impl Agent {
             name => format!("called {name}, and there is no tool of that name"),
         };
         answer_unrun(thread, calls, &format!("this call did not run: this reply {did}"));
-        Some(format!("stopped: the model {did}; no call of its reply ran, since unknown_tools is stop"))
+        let set_by = self.limits.project.named("unknown_tools");
+        Some(format!(
+            "stopped: the model {did}; no call of its reply ran, since unknown_tools is stop{set_by}"
+        ))
     }
 
     /// A bound of the settings is reached that leaves room for a request: ends as they say.

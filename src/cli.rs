@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::{
     config::{self, Environment, Loaded, Settings},
@@ -77,15 +77,34 @@ pub struct AskArguments {
     /// Write the edits once the agent has answered; otherwise they are only printed, as a diff.
     #[arg(long)]
     apply: bool,
-    /// Most model requests.
-    #[arg(long, value_name = "N")]
-    max_steps: Option<u32>,
-    /// What happens when they are used up: end with an error, end with a message, or ask for a last answer without tools.
+    #[command(flatten)]
+    bounds: BoundArguments,
+    /// What happens at a bound: end with an error, end with a message, or ask for a last answer without tools.
     #[arg(long, value_name = "HOW", value_parser = ["error", "message", "final_answer"])]
     on_limit: Option<String>,
     /// Show the arguments and results of tools, the reasoning and the tokens on stderr.
     #[arg(short, long)]
     verbose: bool,
+}
+
+/// Bounds of the turn: more or less than every file says, since this is the user's own word.
+#[derive(Debug, Args)]
+struct BoundArguments {
+    /// Most model requests.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_steps: Option<i64>,
+    /// Most tokens of all requests, read and written.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_tokens: Option<i64>,
+    /// Most tool calls.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    max_tool_calls: Option<i64>,
+    /// Most dollars that it may cost, where the model's price is known.
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true)]
+    max_cost: Option<f64>,
+    /// Longest time that it may take, questions included.
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    timeout: Option<f64>,
 }
 
 #[derive(Debug, Args)]
@@ -202,6 +221,24 @@ fn ending(result: anyhow::Result<Exit>) -> ExitCode {
             Exit::Usage.into()
         }
     }
+}
+
+impl BoundArguments {
+    /// By the names of the settings.
+    fn settings(&self) -> [(&'static str, Option<Value>); 5] {
+        [
+            ("max_steps", self.max_steps.map(Into::into)),
+            ("max_turn_tokens", self.max_tokens.map(Into::into)),
+            ("max_tool_calls", self.max_tool_calls.map(Into::into)),
+            ("max_cost", self.max_cost.map(number)),
+            ("turn_timeout", self.timeout.map(number)),
+        ]
+    }
+}
+
+/// What is no number in JSON, as `inf`, is refused by its name.
+fn number(number: f64) -> Value {
+    Number::from_f64(number).map_or_else(|| number.to_string().into(), Into::into)
 }
 
 impl RootArguments {

@@ -33,7 +33,7 @@ use std::fmt;
 
 use futures::{future::BoxFuture, stream::BoxStream};
 
-use crate::protocol::{Item, Usage, Wire};
+use crate::protocol::{Cost, Item, Usage, Wire};
 
 pub use catalog::Price;
 pub use error::{ErrorKind, ModelError, Retry};
@@ -49,6 +49,16 @@ pub trait ModelClient: Send + Sync {
     /// The stream ends with exactly one [`ModelEvent::Done`] or one error, and nothing follows either: a
     /// connection that closes early is [`ModelError::Interrupted`], never an end.
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>>;
+
+    /// The same where so much is left of the turn's bounds. A client that sends several requests for one reply sends no
+    /// further one once they are used up: it ends with [`Finish::Pause`], and tells what all of them used.
+    fn stream_within<'a>(
+        &'a self,
+        request: Request<'a>,
+        _room: Room,
+    ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
+        self.stream(request)
+    }
 }
 
 /// What is known of a model before it is asked.
@@ -82,6 +92,33 @@ pub struct Request<'a> {
     pub answer_schema: Option<&'a serde_json::Value>,
     /// The same for all requests of a thread: the prompt cache's key.
     pub cache_key: &'a str,
+}
+
+/// What is left of a turn's bounds; `None` where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    pub tokens: Option<u64>,
+    /// Holds only where the model's price is known.
+    pub cost: Option<Cost>,
+}
+
+impl Room {
+    /// Whether so much more leaves none for another request.
+    pub fn is_used_up(self, used: Usage, price: Option<Price>) -> bool {
+        let cost = price.map(|price| price.cost(used));
+        self.tokens.is_some_and(|left| used.total() >= left)
+            || self.cost.zip(cost).is_some_and(|(left, cost)| cost >= left)
+    }
+
+    /// What is left after so much more.
+    #[must_use]
+    pub fn after(self, used: Usage, price: Option<Price>) -> Self {
+        let cost = price.map(|price| price.cost(used)).unwrap_or_default();
+        Self {
+            tokens: self.tokens.map(|left| left.saturating_sub(used.total())),
+            cost: self.cost.map(|left| left.since(cost)),
+        }
+    }
 }
 
 /// A tool as the model sees it: from one definition each wire makes its own shape.

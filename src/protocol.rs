@@ -1,6 +1,8 @@
 //! The words that every layer shares: items of a thread, events of a turn, and the ways it can end. Pure data.
 
 mod ending;
+mod json;
+mod project;
 mod usage;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -8,6 +10,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use ending::{Fault, Limit, StopReason};
+pub use json::with_whole_numbers;
+pub use project::ProjectSettings;
 pub use usage::{Cost, Usage, tokens_in_short};
 
 /// Names one thread for as long as the process lives; the text is opaque to everyone but its maker.

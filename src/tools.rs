@@ -183,6 +183,8 @@ pub struct ToolSettings {
     pub command_timeout: Option<std::time::Duration>,
     /// The environment variable that holds the model server's key, whatever its name: no command may see it.
     pub hidden_variable: Option<String>,
+    /// Which of them are the project's.
+    pub project: crate::protocol::ProjectSettings,
 }
 
 impl Toolbox {

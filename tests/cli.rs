@@ -189,6 +189,21 @@ async fn wrong_usage_is_told_and_ends_with_2() {
         (&["ask", "--approve", "some", "go"], "none, edits, all"),
         (&["ask", "--max-steps", "many", "go"], "invalid value 'many'"),
         (&["ask", "--max-steps", "0", "go"], "max_steps must be a whole number from 1 to 10000, not 0"),
+        (&["ask", "--max-tokens", "0", "go"], "max_turn_tokens must be a whole number from 1 to"),
+        (&["ask", "--max-steps", "-1", "go"], "max_steps must be a whole number from 1 to 10000, not -1"),
+        (
+            &["ask", "--max-tool-calls", "0", "go"],
+            "max_tool_calls must be a whole number from 1 to 100000, not 0",
+        ),
+        (
+            &["ask", "--max-cost", "-2", "go"],
+            "max_cost must be a number of dollars from 0.0001 to 1000000, not -2",
+        ),
+        (&["ask", "--max-cost", "inf", "go"], "max_cost must be a number of dollars"),
+        (
+            &["ask", "--timeout", "0", "go"],
+            "turn_timeout must be a number of seconds from 0.001 to 86400, not 0",
+        ),
         (&["ask", "--base-url", "nowhere", "go"], "base_url must be an address"),
         (&["ask", "--base-url", "", "go"], "base_url must be an address"),
         (&["ask", "--root", "missing", "go"], "--root missing: "),
@@ -587,6 +602,17 @@ async fn each_bound_of_a_turn_has_an_ending_of_its_own() {
 
 // SPEC L13
 #[tokio::test]
+async fn a_bound_of_the_project_says_whose_it_is() {
+    let model = FakeModel::start(Wire::Chat, [call("list_files", json!({}))]);
+    let place = Place::new(&[(".askls/config.toml", "max_steps = 1\n")]).with_model(&model);
+    place.run(&["ask", "go"]).await.assert_code(1).assert_stderr(
+        "the max_steps limit (the last tool was list_files), which is the project's: max_steps = 1 of \
+         .askls/config.toml; raise it there, in your editor or on the command line to go further (here: --max-steps N",
+    );
+}
+
+// SPEC L13
+#[tokio::test]
 async fn a_turn_may_be_given_a_time() {
     for wire in WIRES {
         let model = FakeModel::start(wire, [stall()]);
@@ -597,6 +623,28 @@ async fn a_turn_may_be_given_a_time() {
         assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit"), &json!("time")), "{end}");
         model.left(1).await;
     }
+}
+
+// SPEC L13
+#[tokio::test]
+async fn a_bound_of_the_command_line_goes_before_that_of_every_file() {
+    let price = "price = { input = 1, output = 1 }\n";
+    for (flags, files, limit, requests) in [
+        (["--max-tokens", "300"], "max_turn_tokens = 100\n", "turn_tokens", 3),
+        (["--max-tokens", "100"], "max_turn_tokens = 300\n", "turn_tokens", 1),
+        (["--max-tool-calls", "3"], "max_tool_calls = 1\n", "tool_calls", 4),
+        (["--max-cost", "0.0002"], "max_cost = 0.0001\n", "cost", 2),
+        (["--max-steps", "3"], "max_steps = 1\n", "steps", 3),
+    ] {
+        let (ran, model) =
+            searching(Wire::Chat, &format!("{files}{price}"), &[&flags[..], &["--json"]].concat()).await;
+        let end = ran.assert_code(1).events().pop().unwrap();
+        assert_eq!((&end["limit"], model.requests().len()), (&json!(limit), requests), "{flags:?} {end}");
+    }
+    let model = FakeModel::start(Wire::Chat, [stall()]);
+    let place = Place::new(&[]).with_model(&model);
+    let ran = place.run(&["ask", "--timeout", "0.2", "go"]).await;
+    ran.assert_code(1).assert_stderr("turn_timeout").assert_stderr("(here: --timeout SECONDS)");
 }
 
 // SPEC L13
@@ -621,7 +669,11 @@ async fn what_was_done_about_a_limit_is_not_advised_again() {
             "{ran:?}"
         );
         let (ran, _model) = searching(Wire::Chat, settings, &["--on-limit", how]).await;
-        assert!(ran.assert_code(1).stderr.ends_with("; raise it to go further\n"), "{ran:?}");
+        let advice = advice.replace("--max-steps", "--max-tool-calls");
+        assert!(
+            ran.assert_code(1).stderr.ends_with(&format!("; raise it to go further {advice}\n")),
+            "{ran:?}"
+        );
     }
 }
 

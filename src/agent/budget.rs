@@ -5,19 +5,22 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::{
-    model::{ModelInfo, Price},
+    model::{ModelInfo, Price, Room},
     protocol::{Cost, Limit, StopReason, ToolCall, Usage, tokens_in_short},
     tools::output::one_line,
 };
 
 use super::{
     TurnResult,
+    ending::Ending,
     limits::{Limits, MAX_NAME_CHARS, OnLimit},
-    step::Ending,
 };
 
 /// What can be done about a bound that the settings say.
 const GO_FURTHER: &str = "raise it to go further";
+
+/// The same about one of the project: what the user's own file says stands below it.
+const GO_FURTHER_THAN_PROJECT: &str = "raise it there, in your editor or on the command line to go further";
 
 /// What a turn has used, as far as it is bounded.
 #[derive(Debug, Default)]
@@ -32,6 +35,8 @@ pub(super) struct Spent {
 pub(super) struct Reached {
     limit: Limit,
     words: String,
+    /// What can be done about it.
+    advice: &'static str,
 }
 
 impl Spent {
@@ -46,11 +51,19 @@ impl Spent {
         if let Some(most) = limits.max_turn_tokens.filter(|most| self.tokens >= *most) {
             let (used, most) = (tokens_in_short(self.tokens), tokens_in_short(most));
             let words = format!("stopped after {used}, since max_turn_tokens is {most}");
-            return Some(Reached { limit: Limit::TurnTokens, words });
+            return Some(Reached::new(Limit::TurnTokens, words, "max_turn_tokens", limits));
         }
         let most = limits.max_cost.filter(|most| self.cost >= *most)?;
         let words = format!("stopped after {} was spent, since max_cost is {most}", self.cost);
-        Some(Reached { limit: Limit::Cost, words })
+        Some(Reached::new(Limit::Cost, words, "max_cost", limits))
+    }
+
+    /// What is left for a client that makes several requests for one reply.
+    pub(super) fn room(&self, limits: &Limits) -> Room {
+        Room {
+            tokens: limits.max_turn_tokens.map(|most| most.saturating_sub(self.tokens)),
+            cost: limits.max_cost.map(|most| most.since(self.cost)),
+        }
     }
 
     /// Counts the calls of a step, and takes those out of it that the turn may not make any more: with them comes the
@@ -70,11 +83,16 @@ impl Spent {
             if most == 1 { "" } else { "s" },
             one_line(&first.name, MAX_NAME_CHARS)
         );
-        Some((excess, Reached { limit: Limit::ToolCalls, words }))
+        Some((excess, Reached::new(Limit::ToolCalls, words, "max_tool_calls", limits)))
     }
 }
 
 impl Reached {
+    fn new(limit: Limit, words: String, setting: &str, limits: &Limits) -> Self {
+        let advice = if limits.project.has(setting) { GO_FURTHER_THAN_PROJECT } else { GO_FURTHER };
+        Self { limit, words: words + &limits.project.named(setting), advice }
+    }
+
     pub(super) fn steps(limits: &Limits, last_tool: Option<&str>) -> Self {
         let last = last_tool.map(|name| format!(" (the last tool was {})", one_line(name, MAX_NAME_CHARS)));
         let words = format!(
@@ -83,12 +101,12 @@ impl Reached {
             if limits.max_steps == 1 { "" } else { "s" },
             last.unwrap_or_default()
         );
-        Self { limit: Limit::Steps, words }
+        Self::new(Limit::Steps, words, "max_steps", limits)
     }
 
-    pub(super) fn time(longest: Duration) -> Self {
+    pub(super) fn time(longest: Duration, limits: &Limits) -> Self {
         let words = format!("stopped after {} s, the turn_timeout limit", longest.as_secs_f64());
-        Self { limit: Limit::Time, words }
+        Self::new(Limit::Time, words, "turn_timeout", limits)
     }
 
     /// The end of a turn that makes no request any more; `words` are the model's last ones.
@@ -99,7 +117,7 @@ impl Reached {
         };
         Ending {
             stop_reason: StopReason::Limit(self.limit),
-            detail: Some(format!("{}; {GO_FURTHER}", self.words)),
+            detail: Some(format!("{}; {}", self.words, self.advice)),
             answer,
         }
     }
@@ -108,7 +126,7 @@ impl Reached {
     pub(super) fn without_answer(&self, words: String) -> Ending {
         Ending {
             stop_reason: StopReason::Limit(self.limit),
-            detail: Some(format!("{}, and no final answer came; {GO_FURTHER}", self.words)),
+            detail: Some(format!("{}, and no final answer came; {}", self.words, self.advice)),
             answer: words,
         }
     }
@@ -135,7 +153,7 @@ impl Limits {
         let needed = tokio::time::timeout(longest, needed).await;
         needed.map(|needed| (needed, start.elapsed())).map_err(|_| {
             let Ending { stop_reason, detail, answer } =
-                Reached::time(longest).end(self.on_limit, String::new());
+                Reached::time(longest, self).end(self.on_limit, String::new());
             TurnResult { answer, stop_reason, detail, steps: 0, usage: Usage::default(), cost: None }
         })
     }

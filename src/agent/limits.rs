@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    protocol::{Cost, Limit, StopReason, ToolCall, ToolOutput},
+    protocol::{Cost, Limit, ProjectSettings, StopReason, ToolCall, ToolOutput},
     tools::output::one_line,
 };
 
@@ -96,6 +96,8 @@ pub struct Limits {
     pub repeated_calls: RepeatedCalls,
     /// The most tokens of a request, by the estimate; `None` goes by the model's window.
     pub context_tokens: Option<u64>,
+    /// Which of them are the project's: their ends say so.
+    pub project: ProjectSettings,
 }
 
 impl Default for Limits {
@@ -110,6 +112,7 @@ impl Default for Limits {
             unknown_tools: UnknownTools::default(),
             repeated_calls: RepeatedCalls::default(),
             context_tokens: None,
+            project: ProjectSettings::default(),
         }
     }
 }

@@ -4,7 +4,7 @@ use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Price, Request},
+    model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Price, Request, Room},
     protocol::{AgentMessage, Event, Item, MessageState, Usage},
 };
 
@@ -104,7 +104,7 @@ pub(super) async fn ask(
         let outcome = tokio::select! {
             biased;
             () = cancel.cancelled() => return Reply::Cancelled { texts: collected.into_texts() },
-            outcome = collect(model, request, events, &mut collected) => outcome,
+            outcome = collect(model, request, meter.spent.room(meter.limits), events, &mut collected) => outcome,
         };
         let was_shown = collected.was_shown;
         let again = match outcome {
@@ -238,10 +238,11 @@ fn partial(item: Item) -> Item {
 async fn collect(
     model: &dyn ModelClient,
     request: Request<'_>,
+    room: Room,
     events: &Events<'_>,
     collected: &mut Collected,
 ) -> Result<(Finish, Usage), ModelError> {
-    let mut stream: ModelStream = model.stream(request).await?;
+    let mut stream: ModelStream = model.stream_within(request, room).await?;
     collected.has_begun = true;
     while let Some(event) = stream.next().await {
         match event? {

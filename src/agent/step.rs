@@ -1,15 +1,17 @@
 //! One step: a model request in whatever form the server takes it, and what its reply means for the turn.
 
 use crate::{
-    model::{ErrorKind, Finish, ModelError, Request, ToolChoice, history},
-    protocol::{Cost, Event, Fault, Item, Limit, MessageState, StopReason, ToolCall, Usage},
+    model::{ErrorKind, Finish, Request, ToolChoice, history},
+    protocol::{Cost, Event, Fault, Item, MessageState, StopReason, ToolCall, Usage},
     tools::output::one_line,
 };
 
 use super::{
     Agent, Events, FirstTool, Thread, TurnContext,
     budget::Spent,
-    context, prompt,
+    context,
+    ending::Ending,
+    prompt,
     reply::{self, Meter, Reply},
     retry::Attempts,
 };
@@ -46,13 +48,6 @@ pub(super) enum Next {
     Resume,
     /// The model has said all it wants to.
     Done(String),
-}
-
-/// A turn's end before the counts are added.
-pub(super) struct Ending {
-    pub(super) stop_reason: StopReason,
-    pub(super) detail: Option<String>,
-    pub(super) answer: String,
 }
 
 impl Agent {
@@ -137,7 +132,7 @@ impl Agent {
                 Ok(Next::Resume)
             }
             Finish::BrokenCall => Err(Ending::with_broken_call(answer)),
-            Finish::Length => Err(Ending::cut_off(answer)),
+            Finish::Length => Err(Ending::cut_off(answer, &self.limits.project)),
             Finish::ContentFilter => Err(Ending::filtered(answer)),
             Finish::ContextTooLong => Err(Ending::context_full(answer)),
         }
@@ -330,69 +325,6 @@ fn naming_the_item(message: &str, items: &[Item]) -> String {
         None => format!("it does not say which of {} items it means", items.len()),
     };
     format!("{message}; {named}")
-}
-
-impl Ending {
-    fn new(stop_reason: StopReason, detail: impl Into<String>, answer: String) -> Self {
-        Self { stop_reason, detail: Some(detail.into()), answer }
-    }
-
-    /// The model has said all it wants to.
-    pub(super) fn finished(answer: String) -> Self {
-        if answer.trim().is_empty() {
-            let detail = "the model ended its turn without an answer; ask again, or in other words";
-            return Self::new(StopReason::Empty, detail, String::new());
-        }
-        Self { stop_reason: StopReason::Answer, detail: None, answer }
-    }
-
-    pub(super) fn cancelled(answer: String) -> Self {
-        Self::new(StopReason::Cancelled, "stopped by the user", answer)
-    }
-
-    /// `words` are those with which the model declined.
-    fn refused(words: Option<&str>, answer: String) -> Self {
-        let detail = match words {
-            Some(words) => format!("the model declined to answer: {}", one_line(words, MAX_ITEM_CHARS)),
-            None => "the model declined to answer".to_owned(),
-        };
-        Self::new(StopReason::Refused, detail, answer)
-    }
-
-    fn cut_off(answer: String) -> Self {
-        let detail = match answer.trim().is_empty() {
-            true => {
-                "the reply was cut off at the model's output limit before its first word, and no call of it ran; ask for less at once"
-            }
-            false => "the answer was cut off at the model's output limit; ask it to go on",
-        };
-        Self::new(StopReason::Limit(Limit::OutputTokens), detail, answer)
-    }
-
-    /// The words may be all that the model wanted to say, or not: its user sees both.
-    fn with_broken_call(answer: String) -> Self {
-        let detail = "the reply ends in what looks like a call of a tool; it is not whole or not valid, so nothing ran: \
-                      ask again, or set another model, which may be better at calling tools";
-        Self::new(StopReason::Answer, detail, answer)
-    }
-
-    fn filtered(answer: String) -> Self {
-        Self::new(StopReason::Filtered, "the server's content filter cut the answer off", answer)
-    }
-
-    fn context_full(answer: String) -> Self {
-        let detail = "the thread no longer fits the model's window; start a new thread";
-        Self::new(StopReason::Limit(Limit::Context), detail, answer)
-    }
-
-    fn broken(error: ModelError, answer: String) -> Self {
-        let detail = match error.kind {
-            ErrorKind::ContextTooLong => format!("{}; start a new thread", error.message),
-            ErrorKind::History => format!("{}; a new thread goes on without it", error.message),
-            _ => error.message,
-        };
-        Self::new(error.kind.stop_reason(), detail, answer)
-    }
 }
 
 fn is_refusal(item: &Item) -> bool {

@@ -3,6 +3,7 @@
 mod calls;
 mod endings;
 mod limits;
+mod project_limits;
 mod retries;
 mod turns;
 

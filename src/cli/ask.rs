@@ -14,7 +14,7 @@ use crate::{
     agent::{Agent, Approver, EventSink as _, OnLimit, Thread, TurnContext, TurnResult, UserInput},
     config::{Environment, Settings},
     model::{ModelError, select},
-    protocol::{Event, StopReason, ThreadId, Usage},
+    protocol::{Event, Limit, StopReason, ThreadId, Usage},
     signals::Signals,
     tools::Toolbox,
     workspace::{
@@ -29,7 +29,7 @@ use super::{
     approver::{Nobody, Terminal},
     complain,
     printer::Printer,
-    view::{Detail, Format, Style},
+    view::{Detail, Format, Style, at_limit},
     written::Written,
 };
 
@@ -41,15 +41,12 @@ const LAST_MOMENT: Duration = Duration::from_millis(300);
 
 pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> anyhow::Result<Exit> {
     let roots = arguments.common.roots()?;
-    let loaded = arguments.common.settings(
-        environment,
-        &roots,
-        [
-            ("approvals", arguments.approve.as_deref().map(Into::into)),
-            ("max_steps", arguments.max_steps.map(Into::into)),
-            ("on_limit", arguments.on_limit.as_deref().map(Into::into)),
-        ],
-    )?;
+    let others = [
+        ("approvals", arguments.approve.as_deref().map(Into::into)),
+        ("on_limit", arguments.on_limit.as_deref().map(Into::into)),
+    ];
+    let others = others.into_iter().chain(arguments.bounds.settings());
+    let loaded = arguments.common.settings(environment, &roots, others)?;
     let prompt = prompt(&arguments.prompt)?;
     let mut signals = Signals::listen().context("signals")?;
     let style = style(&arguments, environment, loaded.settings.limits().on_limit);
@@ -140,7 +137,8 @@ async fn turn(
     let (chosen, waited) = match chosen {
         Ok((chosen, waited)) => (chosen?, waited),
         Err(ended) => {
-            printer.notice(ended.detail.clone().unwrap_or_default());
+            let detail = ended.detail.as_deref().unwrap_or_default();
+            printer.notice(at_limit(Limit::Time, detail, limits.on_limit));
             return Ok(ended);
         }
     };

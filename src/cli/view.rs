@@ -27,10 +27,7 @@ const LONGEST_NOTICE: usize = 2_000;
 /// Stands after words on a terminal that are void; on a pipe they never come.
 const BROKE_OFF: &str = "… the reply broke off; asked again";
 
-/// What a person at the command line can do about a turn that used all its steps.
-const MORE_STEPS: &str = "here: --max-steps N";
-
-/// And where they have not done that yet.
+/// What a person at the command line can do besides about a bound that leaves room for a request.
 const OR_FINAL_ANSWER: &str = ", or --on-limit final_answer";
 
 /// How a turn is shown.
@@ -221,13 +218,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                 self.end_line();
                 match (stop_reason, detail) {
                     (StopReason::Limit(limit), Some(detail)) if limit.is_set() => {
-                        let how = self.style.on_limit;
-                        let mark = if how == OnLimit::Error { "error: " } else { "" };
-                        let rest = if how == OnLimit::FinalAnswer { "" } else { OR_FINAL_ANSWER };
-                        match limit {
-                            Limit::Steps => self.notice(&format!("{mark}{detail} ({MORE_STEPS}{rest})")),
-                            _ => self.notice(&format!("{mark}{detail}")),
-                        }
+                        self.notice(&at_limit(*limit, detail, self.style.on_limit));
                     }
                     (_, detail) => {
                         if let Some(ending) = ending(*stop_reason, detail.as_deref()) {
@@ -299,6 +290,32 @@ fn is_step_whole(event: &Event) -> bool {
         | Event::Discarded
         | Event::Retrying { .. } => false,
     }
+}
+
+/// What is said of a turn that reached a bound of the settings.
+pub(super) fn at_limit(limit: Limit, detail: &str, on_limit: OnLimit) -> String {
+    let mark = if on_limit == OnLimit::Error { "error: " } else { "" };
+    let advice = advice(limit, on_limit).map(|advice| format!(" (here: {advice})"));
+    format!("{mark}{detail}{}", advice.unwrap_or_default())
+}
+
+/// What a person at the command line can do about a bound, and has not done yet; `None` for one that nobody set.
+fn advice(limit: Limit, on_limit: OnLimit) -> Option<String> {
+    let (flag, leaves_room) = match limit {
+        Limit::Steps => ("--max-steps N", true),
+        Limit::ToolCalls => ("--max-tool-calls N", true),
+        Limit::TurnTokens => ("--max-tokens N", false),
+        Limit::Time => ("--timeout SECONDS", false),
+        Limit::Cost => ("--max-cost DOLLARS", false),
+        Limit::OutputTokens
+        | Limit::Context
+        | Limit::RepeatedCall
+        | Limit::ToolErrors
+        | Limit::MalformedCalls
+        | Limit::UnknownTool => return None,
+    };
+    let rest = if leaves_room && on_limit != OnLimit::FinalAnswer { OR_FINAL_ANSWER } else { "" };
+    Some(format!("{flag}{rest}"))
 }
 
 /// What is said of an ending, beside the answer; `None` when the answer says it all.
@@ -538,23 +555,32 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_used_all_its_steps_ends_as_an_error_or_with_a_note_as_was_set() {
-        let events = [
-            text("I look."),
-            started("{}"),
-            turn_ended(StopReason::Limit(Limit::Steps), Some("stopped after 1 step"), "I look."),
-        ];
-        for (on_limit, mark, rest) in [
-            (OnLimit::Error, "error: ", OR_FINAL_ANSWER),
-            (OnLimit::Message, "", OR_FINAL_ANSWER),
-            (OnLimit::FinalAnswer, "", ""),
+    fn a_turn_at_a_bound_ends_as_an_error_or_with_a_note_as_was_set_and_with_what_can_be_done() {
+        for (limit, on_limit, said) in [
+            (
+                Limit::Steps,
+                OnLimit::Error,
+                "error: stopped (here: --max-steps N, or --on-limit final_answer)",
+            ),
+            (Limit::Steps, OnLimit::Message, "stopped (here: --max-steps N, or --on-limit final_answer)"),
+            (Limit::Steps, OnLimit::FinalAnswer, "stopped (here: --max-steps N)"),
+            (Limit::ToolCalls, OnLimit::FinalAnswer, "stopped (here: --max-tool-calls N)"),
+            // What leaves no room for a request leaves none for a last one.
+            (Limit::TurnTokens, OnLimit::Message, "stopped (here: --max-tokens N)"),
+            (Limit::Time, OnLimit::Message, "stopped (here: --timeout SECONDS)"),
+            (Limit::Cost, OnLimit::Error, "error: stopped (here: --max-cost DOLLARS)"),
         ] {
+            let events = [
+                text("I look."),
+                started("{}"),
+                turn_ended(StopReason::Limit(limit), Some("stopped"), "I look."),
+            ];
             let style = Style { on_limit, ..Style::default() };
             let mut view = View::new(style, Vec::new(), Vec::new());
             events.iter().for_each(|event| view.event(event));
             assert_eq!(
                 String::from_utf8(view.err).unwrap(),
-                format!(" [tool] read_file src/main.rs\n{mark}stopped after 1 step ({MORE_STEPS}{rest})\n")
+                format!(" [tool] read_file src/main.rs\n{said}\n")
             );
             assert_eq!(String::from_utf8(view.out).unwrap(), "I look.\n");
         }

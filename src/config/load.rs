@@ -15,6 +15,7 @@ use super::{
     schema::{Key, LONGEST_NAME, Notation, Shape, Values},
     unusable::{self, Unusable},
 };
+use crate::protocol::with_whole_numbers;
 
 pub(super) use file::read_bytes;
 
@@ -66,7 +67,8 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
 pub(super) fn with_editor(settings: &Settings, value: &Value) -> Loaded {
     let mut layers = Layers { settings: settings.clone(), warnings: Vec::new() };
     let mut path = String::new();
-    let mut section = value;
+    let value = with_whole_numbers(value.clone());
+    let mut section = &value;
     if let Some(inner) = section.get("askls") {
         "askls.".clone_into(&mut path);
         section = inner;

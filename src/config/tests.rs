@@ -3,6 +3,10 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::*;
+use crate::{
+    agent::{ApprovalPolicy, FirstTool, Limits},
+    model::select::Choice,
+};
 
 mod misplaced;
 
@@ -201,6 +205,28 @@ fn a_value_that_does_not_fit_costs_only_itself() {
 }
 
 #[test]
+fn a_whole_number_of_an_editor_may_have_a_point_and_no_part_of_one() {
+    Place::new().check_editor(
+        json!({"askls": {
+            "max_steps": 2.0, "max_turn_tokens": 1e6, "max_cost": 2.0, "temperature": 1.0,
+            "max_attempts": 2.5, "max_tool_calls": -1.0,
+        }}),
+        expect![[r#"
+            temperature = 1 (editor)
+            max_steps = 2 (editor)
+            max_turn_tokens = 1000000 (editor)
+            max_cost = 2 (editor)
+            ! editor settings, askls.max_attempts: max_attempts must be a whole number from 1 to 100, not 2.5
+            ! editor settings, askls.max_tool_calls: max_tool_calls must be a whole number from 1 to 100000, not -1
+        "#]],
+    );
+    // In a file it is a slip that its author sees at once.
+    Place::new().user("max_steps = 2.0\n").check(expect![[r#"
+        ! $/config/askls/config.toml:1:1: max_steps must be a whole number from 1 to 10000, not 2.0
+    "#]]);
+}
+
+#[test]
 fn a_broken_line_is_told_with_line_and_column_and_the_others_count() {
     Place::new().user("approvals = 'none'\nmodel = sk-secret\nmax_steps = 4\n").check(expect![[r#"
         max_steps = 4 ($/config/askls/config.toml)
@@ -236,6 +262,28 @@ fn a_byte_order_mark_and_windows_line_ends_are_nothing_special() {
         model = m ($/config/askls/config.toml)
         ! $/config/askls/config.toml:2:1: max_steps must be a whole number from 1 to 10000, not "x"
     "#]]);
+}
+
+// SPEC L13
+#[test]
+fn what_a_project_sets_is_handed_down_with_its_file() {
+    let bounds = "max_steps = 3\nmax_cost = 0.5\ncommand_timeout = 10\n";
+    let place = Place::new().user("max_turn_tokens = 9\n").project(bounds);
+    let settings = place.load().settings.with_editor(&json!({"max_cost": 2})).settings;
+    let project = settings.limits().project;
+    assert_eq!(project.named("max_steps"), ", which is the project's: max_steps = 3 of .askls/config.toml");
+    assert_eq!(settings.tools().project, project);
+    // The user's own word, under it or over it.
+    assert_eq!(
+        ["max_turn_tokens", "max_cost", "max_tool_calls"].map(|name| project.named(name)),
+        ["", "", ""]
+    );
+
+    let (one, other) = (place.folder.path().join("project"), place.folder.path().join("other"));
+    let settings = Settings::load(&Environment::default(), &[one, other]).settings;
+    assert!(
+        settings.limits().project.named("max_steps").ends_with("max_steps = 3 of project/.askls/config.toml")
+    );
 }
 
 // SPEC L13

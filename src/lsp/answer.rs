@@ -100,6 +100,11 @@ impl Announcement {
         Some(Self { kind, line, tail: String::new(), document })
     }
 
+    /// Says this instead, on its line.
+    pub(super) fn say(&mut self, words: String) {
+        self.line = words;
+    }
+
     /// Says one more thing, in few words.
     pub(super) fn add(&mut self, note: &str) {
         self.tail.push_str(&format!(" ({note})"));

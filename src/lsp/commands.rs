@@ -13,7 +13,7 @@ use crate::{
         Origin,
         report::{Report, line, shown_json},
     },
-    protocol::ThreadId,
+    protocol::{ThreadId, with_whole_numbers},
     workspace::{checkpoints::Direction, position},
 };
 
@@ -250,7 +250,7 @@ fn parse_ask(argument: Value) -> Result<AskParams> {
 fn parse_argument<T: DeserializeOwned>(argument: Value) -> Result<T> {
     let argument = match argument {
         Value::Null => json!({}),
-        Value::Object(_) => argument,
+        Value::Object(_) => with_whole_numbers(argument),
         _ => return Err(Error::invalid_params("arguments[0]: must be an object")),
     };
     serde_path_to_error::deserialize(argument).map_err(|error| {
@@ -331,6 +331,22 @@ mod tests {
             "askls.status",
             json!([{}, {}]),
             expect!["-32602: arguments[1]: askls.status takes one argument, an object"],
+        );
+    }
+
+    #[test]
+    fn a_whole_number_may_have_a_point_and_no_part_of_one() {
+        check(
+            "askls.acceptEdits",
+            json!([{ "hunks": [1.0, 2.0] }]),
+            expect![
+                "AcceptEdits(AcceptParams { thread_id: None, uri: None, hunks: Some([1, 2]), partial: false, report: false })"
+            ],
+        );
+        check(
+            "askls.acceptEdits",
+            json!([{ "hunks": [1.5] }]),
+            expect!["-32602: arguments[0].hunks[0]: invalid type: floating point `1.5`, expected u32"],
         );
     }
 

@@ -56,6 +56,8 @@ struct EditorSettings {
 #[derive(Default)]
 struct Warnings {
     current: Vec<Warning>,
+    /// The one of them that every ask ends with.
+    error_of_asks: Option<Warning>,
     /// What the user has seen already.
     shown: HashSet<Warning>,
 }
@@ -67,6 +69,27 @@ struct ChoiceKey {
     choice: String,
     editor: String,
     files: Vec<Option<SystemTime>>,
+}
+
+/// A fault of the settings that every ask ends with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    warning: Warning,
+    /// The user was told before, in whole.
+    was_shown: bool,
+}
+
+impl Fault {
+    /// What is shown of an ask that ends with `detail`, in the place of words that were shown before.
+    pub(super) fn in_short(&self, detail: &str) -> Option<String> {
+        let is_told_again = self.was_shown && detail.contains(&self.warning.message);
+        is_told_again.then(|| {
+            let place = &self.warning.place;
+            format!(
+                "nothing was asked: what you were told of {place} is still so (askls.status says it in whole)"
+            )
+        })
+    }
 }
 
 impl SettingsSource {
@@ -105,7 +128,10 @@ impl SettingsSource {
                 .warnings
                 .extend(with_layer.warnings.into_iter().filter(|warning| !known.contains(warning)));
         }
-        lock(&self.warnings).current = loaded.warnings;
+        let error_of_asks = loaded.error_of_asks().cloned();
+        let mut warnings = lock(&self.warnings);
+        warnings.error_of_asks = error_of_asks;
+        warnings.current = loaded.warnings;
         loaded.settings
     }
 
@@ -119,10 +145,18 @@ impl SettingsSource {
         lock(&self.warnings).current.iter().map(ToString::to_string).collect()
     }
 
+    /// What an ask ends with as its error; from now on it counts as seen, since the ask says it.
+    fn take_error_of_asks(&self) -> Option<Fault> {
+        let mut warnings = lock(&self.warnings);
+        let warning = warnings.error_of_asks.clone()?;
+        let was_shown = !warnings.shown.insert(warning.clone());
+        Some(Fault { warning, was_shown })
+    }
+
     /// The warnings that the user has not seen; they count as seen from now on.
     fn new_warnings(&self) -> Vec<String> {
         let mut warnings = lock(&self.warnings);
-        let Warnings { current, shown } = &mut *warnings;
+        let Warnings { current, shown, .. } = &mut *warnings;
         current.iter().filter(|warning| shown.insert((*warning).clone())).map(ToString::to_string).collect()
     }
 }
@@ -130,6 +164,20 @@ impl SettingsSource {
 impl Session {
     /// The settings as they are now; warnings that are new are shown to the user.
     pub(super) async fn settings(self: &Arc<Self>) -> Settings {
+        let settings = self.load_settings().await;
+        self.show_new_warnings().await;
+        settings
+    }
+
+    /// The same for an ask, which says by itself what it ends with.
+    pub(super) async fn settings_of_ask(self: &Arc<Self>) -> (Settings, Option<Fault>) {
+        let settings = self.load_settings().await;
+        let fault = self.settings.take_error_of_asks();
+        self.show_new_warnings().await;
+        (settings, fault)
+    }
+
+    async fn load_settings(self: &Arc<Self>) -> Settings {
         let session = Arc::clone(self);
         let load = tokio::task::spawn_blocking(move || session.settings.load(&session.workspace.roots()));
         let settings = match load.await {
@@ -140,11 +188,14 @@ impl Session {
             }
         };
         self.hints.set(settings.edit_lenses(), settings.edit_hints());
+        settings
+    }
+
+    async fn show_new_warnings(&self) {
         for warning in self.settings.new_warnings() {
             self.editor.log_message(MessageType::WARNING, &warning).await;
             self.editor.show_message(MessageType::WARNING, &format!("askls settings: {warning}")).await;
         }
-        settings
     }
 
     /// Shows a warning about the settings that comes up in a turn; each one once.

@@ -16,6 +16,7 @@ use super::{
     lsp_types::{NumberOrString, ProgressToken},
     observer::{Observer, Token},
     session::{MAX_TURNS, RunningTurn, Session, ThreadError},
+    settings::Fault,
 };
 use crate::{
     agent::{Agent, EditApplier, Focus, Mode, Thread, TurnContext, TurnResult, UserInput},
@@ -57,8 +58,8 @@ pub(super) async fn ask(
         progress,
         task: None,
     });
-    let turn = Turn { session: Arc::clone(session), params, cancel: cancel.clone(), number };
-    let settings = session.settings().await;
+    let (settings, fault) = session.settings_of_ask().await;
+    let turn = Turn { session: Arc::clone(session), params, fault, cancel: cancel.clone(), number };
     let is_background = match settings.background() {
         Background::Always => true,
         Background::Never => false,
@@ -93,6 +94,8 @@ fn failed(message: String) -> Error {
 struct Turn {
     session: Arc<Session>,
     params: AskParams,
+    /// What of the settings it ends with.
+    fault: Option<Fault>,
     cancel: CancellationToken,
     number: u64,
 }
@@ -152,6 +155,10 @@ impl Turn {
     ) {
         let question = edits.question;
         let mut announcement = Announcement::of(settings, result);
+        let in_short = || self.fault.as_ref()?.in_short(result.detail.as_deref()?);
+        if let (Some(announcement), Some(words)) = (&mut announcement, in_short()) {
+            announcement.say(words);
+        }
         if let (Some(announcement), Some(note)) = (&mut announcement, edits.not_saved()) {
             announcement.add(&note);
         }

@@ -10,6 +10,7 @@ mod prompt;
 mod scene;
 mod shorten;
 mod subject;
+mod tally;
 mod wants;
 mod watched;
 
@@ -19,7 +20,7 @@ use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use serde_json::{Map, Value};
 
 use super::{
-    Finish, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, ToolChoice,
+    Finish, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, Room, ToolChoice,
     call_ids::CallIds, chat::ChatClient, http::Endpoint, messages::MessagesClient, options,
     responses::ResponsesClient,
 };
@@ -28,6 +29,7 @@ use actions::{Actions, Reply};
 use answer::{Steps, Task};
 use prompt::Story;
 use scene::Scene;
+use tally::Tally;
 use watched::Watched;
 
 /// Calls of one turn: a listing, and what a person would still call looking it up.
@@ -89,11 +91,21 @@ impl Guided {
         Self { inner, info }
     }
 
-    async fn step(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
+    /// One step, which may take several requests: none is sent once `room` is used up.
+    async fn step(&self, request: Request<'_>, room: Room) -> Result<ModelStream, ModelError> {
+        let mut tally = Tally::new(room, self.info.price);
+        let stream = self.try_step(request, &mut tally).await;
+        match (stream, tally.used()) {
+            // The requests before it have used something.
+            (Err(error), Some(used)) => Ok(stream::iter([Ok(ModelEvent::Used(used)), Err(error)]).boxed()),
+            (stream, _) => stream,
+        }
+    }
+
+    async fn try_step(&self, request: Request<'_>, tally: &mut Tally) -> Result<ModelStream, ModelError> {
         let scene = Scene::of(request.items);
         let story = Story::of(&scene);
         let most = if scene.wants_change { MOST_CALLS_OF_CHANGE } else { MOST_CALLS };
-        let mut usage = None;
         let mut offered = None;
         if request.answer_schema.is_none()
             && scene.steps.len() < most
@@ -101,13 +113,18 @@ impl Guided {
             && let Some(actions) = Actions::of(&request, &scene)
         {
             offered = Some(actions.clone());
-            match self.choose(&request, &scene, &story, actions, &mut usage).await? {
-                Choice::Call { tool, arguments } => return Ok(call(request.items, &tool, arguments, usage)),
-                Choice::Ended(finish) => return Ok(ending(finish, usage)),
+            match self.choose(&request, &scene, &story, actions, tally).await? {
+                Choice::Call { tool, arguments } => {
+                    return Ok(call(request.items, &tool, arguments, tally.used()));
+                }
+                Choice::Ended(finish) => return Ok(ending(finish, tally.used())),
                 Choice::Answer => {}
             }
         }
-        self.answer(&request, &scene, &story, offered, usage).await
+        if tally.is_used_up() {
+            return Ok(ending(Finish::Pause, tally.used()));
+        }
+        self.answer(&request, &scene, &story, offered, tally.clone()).await
     }
 
     /// Asks for the next action.
@@ -117,11 +134,10 @@ impl Guided {
         scene: &Scene<'_>,
         story: &Story,
         mut actions: Actions,
-        usage: &mut Option<Usage>,
+        tally: &mut Tally,
     ) -> Result<Choice, ModelError> {
         if actions.may_answer && !scene.wants_change {
-            let (text, finish, used) = self.text(request, &story.draft(scene), None).await?;
-            add(usage, used);
+            let (text, finish) = self.text(request, &story.draft(scene), None, tally).await?;
             if let Some(Reply::Call { tool, arguments }) = actions.read(&text)
                 && !scene.is_done(&tool, &arguments)
             {
@@ -139,8 +155,10 @@ impl Guided {
         let schema = actions.schema();
         let mut prompt = story.next_step(scene, &actions);
         for _ in 0..ATTEMPTS {
-            let (text, finish, used) = self.text(request, &prompt, Some(&schema)).await?;
-            add(usage, used);
+            if tally.is_used_up() {
+                return Ok(Choice::Ended(Finish::Pause));
+            }
+            let (text, finish) = self.text(request, &prompt, Some(&schema), tally).await?;
             match actions.read(&text) {
                 Some(Reply::Answer) => return Ok(Choice::Answer),
                 Some(Reply::Call { tool, arguments }) if !scene.is_done(&tool, &arguments) => {
@@ -163,22 +181,29 @@ impl Guided {
         request: &Request<'_>,
         prompt: &str,
         schema: Option<&Value>,
-    ) -> Result<(String, Finish, Option<Usage>), ModelError> {
+        tally: &mut Tally,
+    ) -> Result<(String, Finish), ModelError> {
         let items = [said(prompt)];
         let mut events = self.inner.stream(inner(request.cache_key, &items, schema)).await?;
         let mut shown = String::new();
         while let Some(event) = events.next().await {
             match event? {
                 ModelEvent::TextDelta(text) => shown.push_str(&text),
-                ModelEvent::Done { finish, usage } => return Ok((shown, finish, usage)),
-                ModelEvent::Item(_) | ModelEvent::ReasoningDelta(_) | ModelEvent::Used(_) => {}
+                ModelEvent::Done { finish, usage } => {
+                    tally.add(usage, prompt.len(), shown.len());
+                    return Ok((shown, finish));
+                }
+                // Before an error.
+                ModelEvent::Used(usage) => tally.add(Some(usage), prompt.len(), shown.len()),
+                ModelEvent::Item(_) | ModelEvent::ReasoningDelta(_) => {}
             }
             if schema.is_none() && shown.chars().count() > draft::LONGEST {
                 break;
             }
         }
         // Dropping the stream ends the reply on the server; its tokens were not told.
-        Ok((shown, Finish::Stop, None))
+        tally.add(None, prompt.len(), shown.len());
+        Ok((shown, Finish::Stop))
     }
 
     /// Asks for the answer, which may turn out to be one of these actions.
@@ -188,7 +213,7 @@ impl Guided {
         scene: &Scene<'_>,
         story: &Story,
         actions: Option<Actions>,
-        before: Option<Usage>,
+        tally: Tally,
     ) -> Result<ModelStream, ModelError> {
         let is_told = scene.wants_change && !scene.has_changed() && request.answer_schema.is_none();
         let steps = Steps {
@@ -203,7 +228,7 @@ impl Guided {
             cache_key: request.cache_key.to_owned(),
             schema: request.answer_schema.cloned(),
             steps,
-            before,
+            tally,
             addition: if is_told { NOTHING_CHANGED } else { "" },
         })
         .await
@@ -248,19 +273,21 @@ fn ending(finish: Finish, usage: Option<Usage>) -> ModelStream {
     stream::iter([Ok(ModelEvent::Done { finish, usage })]).boxed()
 }
 
-fn add(sum: &mut Option<Usage>, usage: Option<Usage>) {
-    if let Some(usage) = usage {
-        *sum.get_or_insert_default() += usage;
-    }
-}
-
 impl ModelClient for Guided {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
-        self.step(request).boxed()
+        self.step(request, Room::default()).boxed()
+    }
+
+    fn stream_within<'a>(
+        &'a self,
+        request: Request<'a>,
+        room: Room,
+    ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
+        self.step(request, room).boxed()
     }
 }
 

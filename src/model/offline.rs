@@ -20,6 +20,7 @@ mod look_words;
 mod name_words;
 mod names;
 mod outline;
+mod outline_line;
 mod outline_page;
 mod outline_script;
 mod outlines;

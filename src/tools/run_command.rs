@@ -36,6 +36,8 @@ const WITHOUT_EDITS: &str =
 pub struct RunCommand {
     shell: Vec<String>,
     timeout: Duration,
+    /// What is said of that time besides, where it is the project's.
+    timeout_set_by: String,
     hidden_variable: Option<String>,
 }
 
@@ -44,6 +46,7 @@ impl RunCommand {
         Self {
             shell: settings.shell.clone().filter(|shell| !shell.is_empty()).unwrap_or_else(platform_shell),
             timeout: settings.command_timeout.unwrap_or(DEFAULT_TIMEOUT),
+            timeout_set_by: settings.project.named("command_timeout"),
             hidden_variable: settings.hidden_variable.clone(),
         }
     }
@@ -121,7 +124,8 @@ impl Tool for RunCommand {
             hidden_variable: self.hidden_variable.as_deref(),
         };
         let finished = process::run(line, timeout, &cancel).await?;
-        Ok(report(&finished, timeout, edits_are_staged))
+        let set_by = if args.timeout.is_none() { self.timeout_set_by.as_str() } else { "" };
+        Ok(report(&finished, &format!("{} s{set_by}", timeout.as_secs_f64()), edits_are_staged))
     }
 }
 
@@ -145,10 +149,10 @@ fn folder(disk: Option<&Path>, path: &str) -> Result<PathBuf, ToolError> {
 
 /// What a command printed and how it ended. However that was it is no error of the tool: an exit code is none either, and
 /// what the command printed is for the model as it is.
-fn report(finished: &Finished, timeout: Duration, edits_are_staged: bool) -> String {
+fn report(finished: &Finished, longest: &str, edits_are_staged: bool) -> String {
     let first = match finished.ended {
         Ended::Exited(status) => name_ending(status, finished.duration),
-        Ended::TimedOut => format!("timed out after {} s", timeout.as_secs_f64()),
+        Ended::TimedOut => format!("timed out after {longest}"),
         Ended::Cancelled => cancelled().to_string(),
     };
     let output = match finished.output.trim_end_matches('\n') {
@@ -348,6 +352,27 @@ mod tests {
             answer,
             "timed out after 0.3 s\n(no output)\nnote: all of the command's process group was ended; what left the group may still run"
         );
+    }
+
+    #[tokio::test]
+    async fn a_time_that_the_project_sets_is_named_where_it_is_up() {
+        let mut project = Project::new(PROJECT);
+        let line = "command_timeout = 0.3 of .askls/config.toml".to_owned();
+        project.settings = ToolSettings {
+            command_timeout: Some(Duration::from_millis(300)),
+            project: [("command_timeout", line)].into_iter().collect(),
+            ..ToolSettings::default()
+        };
+        let answer = project.call("run_command", json!({"command": "sleep 60"})).await;
+        assert_eq!(
+            answer.lines().next(),
+            Some(
+                "timed out after 0.3 s, which is the project's: command_timeout = 0.3 of .askls/config.toml"
+            )
+        );
+        // The model's own word.
+        let answer = project.call("run_command", json!({"command": "sleep 60", "timeout": 1})).await;
+        assert_eq!(answer.lines().next(), Some("timed out after 1 s"));
     }
 
     #[tokio::test]

@@ -215,6 +215,41 @@ fn a_server_that_cannot_be_understood_is_not_replaced_by_another() {
 }
 
 #[test]
+fn a_fault_that_ends_asks_is_shown_in_whole_once_and_each_ask_says_it_in_its_result() {
+    let mut client = Client::builder(&Project::new(""))
+        .settings(json!({"max_steps": 0, "show_answer": "message"}))
+        .start();
+    let shown = client.wait_notification("window/showMessage")["message"].as_str().unwrap().to_owned();
+    assert!(shown.contains("max_steps must be a whole number from 1 to 10000, not 0"), "{shown}");
+    for _ in 0..2 {
+        let result = client.ask("Go.");
+        assert!(result["detail"].as_str().unwrap().contains("max_steps must be"), "{result}");
+        let shown = client.wait_notification("window/showMessage")["message"].as_str().unwrap().to_owned();
+        assert!(shown.starts_with("nothing was asked: ") && shown.contains("max_steps"), "{shown}");
+        assert!(!shown.contains("must be"), "{shown}");
+    }
+}
+
+#[test]
+fn a_fault_that_comes_up_with_an_ask_is_shown_once_by_that_ask() {
+    let project = Project::new("");
+    let config = project.beside("config");
+    let mut client = Client::builder(&project)
+        .env("XDG_CONFIG_HOME", config.to_str().unwrap())
+        .env("APPDATA", config.to_str().unwrap())
+        .settings(json!({"model": "offline", "show_answer": "message"}))
+        .start();
+    client.on_request("window/showMessageRequest", |_| Answer::Result(Value::Null));
+    // Whatever is said at the start is said by now.
+    client.ask("what files are there?");
+    std::fs::create_dir_all(config.join("askls")).unwrap();
+    std::fs::write(config.join("askls/config.toml"), "max_steps = 0\n").unwrap();
+    client.ask("what files are there?");
+    let shown = client.wait_notification("window/showMessage")["message"].as_str().unwrap().to_owned();
+    assert!(shown.contains("max_steps must be") && shown.contains("nothing is sent anywhere"), "{shown}");
+}
+
+#[test]
 fn a_project_may_narrow() {
     let project = Project::new("//- /.askls/config.toml\nmax_steps = 4\n");
     let model = model();

@@ -190,7 +190,7 @@ async fn a_call_cut_at_the_token_limit_without_a_word_before_it_says_what_to_do(
         vec![Ok(cut.collect())],
         expect![[r#"
             user: 2+2?
-            => limit output_tokens: the reply was cut off at the model's output limit before its first word, and no call of it ran; ask for less at once
+            => limit output_tokens: the reply was cut off before its first word, and no call of it ran, at the model's output limit; ask for less at once
         "#]],
     )
     .await;

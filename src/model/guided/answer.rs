@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::{
     ATTEMPTS,
     actions::{ACTION, ANSWER, Actions, Reply},
-    add, inner, said,
+    inner, said,
+    tally::Tally,
 };
 use crate::{
     model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Retry, call_ids::CallIds},
@@ -31,8 +32,8 @@ pub(super) struct Task {
     pub(super) schema: Option<Value>,
     /// The steps that the reply may be, in the place of an answer.
     pub(super) steps: Steps,
-    /// What was used before.
-    pub(super) before: Option<Usage>,
+    /// What was used before, and what is left.
+    pub(super) tally: Tally,
     /// What is said below the answer.
     pub(super) addition: &'static str,
 }
@@ -99,6 +100,11 @@ struct Answering {
     held: Option<Held>,
     /// Replies that may still be asked for.
     attempts: usize,
+    /// Bytes of what the running one is the reply to, and of its text so far.
+    read: usize,
+    written: usize,
+    /// Its server has told what it used.
+    is_told: bool,
 }
 
 #[derive(Default)]
@@ -114,7 +120,16 @@ struct Held {
 pub(super) async fn ask(task: Task) -> Result<ModelStream, ModelError> {
     let events = task.ask(&task.prompt).await?;
     let held = task.schema.is_none().then(Held::default);
-    let answering = Answering { task, events, ready: VecDeque::new(), held, attempts: ATTEMPTS - 1 };
+    let answering = Answering {
+        read: task.prompt.len(),
+        written: 0,
+        is_told: false,
+        task,
+        events,
+        ready: VecDeque::new(),
+        held,
+        attempts: ATTEMPTS - 1,
+    };
     let told =
         stream::unfold(answering, |mut answering| async move { Some((answering.next().await?, answering)) });
     Ok(told.boxed())
@@ -134,6 +149,9 @@ impl Answering {
                 return Some(event);
             }
             let event = self.events.next().await?;
+            if let Ok(ModelEvent::TextDelta(text)) = &event {
+                self.written += text.len();
+            }
             let Some(held) = &mut self.held else {
                 self.pass_on(event);
                 continue;
@@ -169,15 +187,21 @@ impl Answering {
 
     /// What comes of a reply that is no answer.
     async fn go_on(&mut self, no_answer: NoAnswer, usage: Option<Usage>) {
-        add(&mut self.task.before, usage);
+        self.task.tally.add(usage, self.read, self.written);
         match no_answer {
             NoAnswer::Step(tool, arguments) => {
                 self.held = None;
                 let arguments = Value::Object(arguments).to_string();
                 let id = self.task.steps.ids.take("", &tool, &arguments).unwrap_or_default();
                 let call = Item::Call(ToolCall { id, name: tool, arguments, raw: None });
-                let done = ModelEvent::Done { finish: Finish::Stop, usage: self.task.before };
+                let done = ModelEvent::Done { finish: Finish::Stop, usage: self.task.tally.used() };
                 self.ready.extend([Ok(ModelEvent::Item(call)), Ok(done)]);
+                self.events = stream::empty().boxed();
+            }
+            NoAnswer::Nothing if self.attempts > 0 && self.task.tally.is_used_up() => {
+                self.held = None;
+                let done = ModelEvent::Done { finish: Finish::Pause, usage: self.task.tally.used() };
+                self.ready.push_back(Ok(done));
                 self.events = stream::empty().boxed();
             }
             NoAnswer::Nothing if self.attempts > 0 => {
@@ -185,6 +209,7 @@ impl Answering {
                 tracing::debug!("a step came where the answer was asked for");
                 let prompt = format!("{}\nReply in plain words, not in JSON.", self.task.prompt);
                 self.held = Some(Held::default());
+                (self.read, self.written) = (prompt.len(), 0);
                 match self.task.ask(&prompt).await {
                     Ok(events) => self.events = events,
                     Err(error) => self.fail(error),
@@ -203,7 +228,7 @@ impl Answering {
 
     fn fail(&mut self, error: ModelError) {
         self.held = None;
-        self.ready.extend(self.task.before.map(|usage| Ok(ModelEvent::Used(usage))));
+        self.ready.extend(self.task.tally.used().map(|usage| Ok(ModelEvent::Used(usage))));
         self.ready.push_back(Err(error));
         self.events = stream::empty().boxed();
     }
@@ -230,14 +255,21 @@ impl Answering {
             }
             Ok(ModelEvent::Item(_)) => {}
             Ok(ModelEvent::Done { finish, usage }) => {
-                let mut sum = self.task.before;
-                add(&mut sum, usage);
-                self.ready.push_back(Ok(ModelEvent::Done { finish, usage: sum }));
+                self.task.tally.add(usage, self.read, self.written);
+                let usage = self.task.tally.used();
+                self.ready.push_back(Ok(ModelEvent::Done { finish, usage }));
             }
+            // Comes before an error, with which it is told.
             Ok(ModelEvent::Used(usage)) => {
-                let mut sum = self.task.before.unwrap_or_default();
-                sum += usage;
-                self.ready.push_back(Ok(ModelEvent::Used(sum)));
+                self.is_told = true;
+                self.task.tally.add(Some(usage), self.read, self.written);
+            }
+            Err(error) => {
+                if self.written > 0 && !self.is_told {
+                    self.task.tally.add(None, self.read, self.written);
+                }
+                self.ready.extend(self.task.tally.used().map(|used| Ok(ModelEvent::Used(used))));
+                self.ready.push_back(Err(error));
             }
             other => self.ready.push_back(other),
         }

@@ -653,3 +653,90 @@ fn steps_go_over_the_wire_that_binds_replies_there() {
         assert_eq!(spoken("https://host.test", wire), (wire, "https://host.test".to_owned()));
     }
 }
+
+/// The same as [`events`] where the turn has so much room left.
+async fn events_within(client: &dyn ModelClient, items: &[Item], room: Room) -> String {
+    let tools = tools();
+    let request = Request {
+        instructions: "instructions",
+        items,
+        tools: &tools,
+        tool_choice: ToolChoice::Auto,
+        answer_schema: None,
+        cache_key: "thread",
+    };
+    let mut stream = client.stream_within(request, room).await.unwrap();
+    let mut told = String::new();
+    while let Some(event) = stream.next().await {
+        told.push_str(&match event {
+            Ok(ModelEvent::Item(Item::Agent(message))) => format!("agent: {}\n", message.text),
+            Ok(ModelEvent::Item(Item::Call(call))) => format!("call: {} {}\n", call.name, call.arguments),
+            Ok(ModelEvent::Used(usage)) => format!("used: {}\n", usage.total()),
+            Ok(ModelEvent::Done { finish, usage }) => {
+                format!("=> {finish:?}, {:?}\n", usage.map(|usage| usage.total()))
+            }
+            Ok(_) => String::new(),
+            Err(error) => format!("=> error: {error}\n"),
+        });
+    }
+    told
+}
+
+fn tokens(most: u64) -> Room {
+    Room { tokens: Some(most), cost: None }
+}
+
+// SPEC L13
+#[tokio::test]
+async fn no_further_request_of_a_step_is_sent_once_the_room_of_the_turn_is_used() {
+    // A draft, a step that is none, a step: each uses 12.
+    let script = || {
+        let step = r#"{"action": "read_file", "path": "src/limits.h"}"#;
+        vec![says("I do not know."), says("hm"), says(step)]
+    };
+    let mut told = String::new();
+    for most in [12, 13, 24, 25] {
+        let inner = Scripted::new("m", script());
+        let guided = Guided::new(inner.info().clone(), inner.clone());
+        told += &events_within(&guided, &listed("how wide is the door?"), tokens(most)).await;
+        told += &format!("requests: {}\n", inner.asked().len());
+    }
+    expect![[r#"
+        => Pause, Some(12)
+        requests: 1
+        => Pause, Some(24)
+        requests: 2
+        => Pause, Some(24)
+        requests: 2
+        call: read_file {"path":"src/limits.h"}
+        => Stop, Some(36)
+        requests: 3
+    "#]]
+    .assert_eq(&told);
+}
+
+// SPEC L13
+#[tokio::test]
+async fn money_stops_a_step_as_tokens_do() {
+    let inner = Scripted::new("m", vec![says("I do not know.")]);
+    let price = serde_json::from_value(json!({"input": 1.0, "output": 1.0})).unwrap();
+    let guided = Guided::new(ModelInfo { price: Some(price), ..inner.info().clone() }, inner.clone());
+    let room = Room { tokens: None, cost: Some(crate::protocol::Cost(12)) };
+    expect![[r#"
+        => Pause, Some(12)
+    "#]]
+    .assert_eq(&events_within(&guided, &listed("how wide is the door?"), room).await);
+}
+
+// SPEC L13
+#[tokio::test]
+async fn what_requests_before_an_error_used_is_told_with_it() {
+    let lost = Err(ModelError::new(ErrorKind::Overloaded, "full"));
+    let inner = Scripted::new("m", vec![says("I do not know."), lost]);
+    let guided = Guided::new(inner.info().clone(), inner.clone());
+    expect![[r#"
+        used: 12
+        => error: full
+    "#]]
+    .assert_eq(&events_within(&guided, &listed("how wide is the door?"), Room::default()).await);
+}

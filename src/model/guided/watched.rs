@@ -17,15 +17,16 @@ use serde_json::{Map, Value};
 
 use crate::{
     model::{
-        ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, ToolChoice, ToolSpec,
-        http::Seen,
+        Finish, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, Room, ToolChoice,
+        ToolSpec, http::Seen,
     },
     protocol::{Item, Usage},
 };
 
 use super::{
-    Guided, add,
+    Guided,
     scene::{Role, Scene},
+    tally::Tally,
 };
 
 /// Calls with arguments that are no JSON object until a model is taken for one that cannot call: once is an accident.
@@ -87,12 +88,12 @@ impl Watched {
         Self { native, guided: Arc::new(guided), record, server }
     }
 
-    async fn ask(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
+    async fn ask(&self, request: Request<'_>, room: Room) -> Result<ModelStream, ModelError> {
         if self.server.is_llama_cpp() && !self.record.is(FAILED) && repeats_itself(request.items) {
             self.record.failed(&self.info().name, "it made the same call again although it had the output");
         }
         if self.record.is(FAILED) {
-            return self.guided.step(request).await;
+            return self.guided.step(request, room).await;
         }
         let events = self.native.stream(request).await?;
         let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
@@ -106,6 +107,7 @@ impl Watched {
             ready: VecDeque::new(),
             held: Some(Held::default()),
             request: Kept::of(request),
+            room,
             guided: Arc::clone(&self.guided),
             record: Arc::clone(&self.record),
         };
@@ -119,7 +121,15 @@ impl ModelClient for Watched {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
-        Box::pin(self.ask(request))
+        Box::pin(self.ask(request, Room::default()))
+    }
+
+    fn stream_within<'a>(
+        &'a self,
+        request: Request<'a>,
+        room: Room,
+    ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
+        Box::pin(self.ask(request, room))
     }
 }
 
@@ -148,6 +158,8 @@ struct Watch {
     /// `None`: it is clear.
     held: Option<Held>,
     request: Kept,
+    /// What was left of the turn's bounds before.
+    room: Room,
     guided: Arc<Guided>,
     record: Arc<Record>,
 }
@@ -172,11 +184,22 @@ impl Watch {
                 Ok(ModelEvent::ReasoningDelta(_)) => return Some(event),
                 Ok(ModelEvent::Done { usage, .. }) => {
                     if let Some(why) = held.failure(&self.request, &self.record) {
+                        let written = held.text.len();
                         self.held = None;
                         self.record.failed(&self.guided.info().name, why);
-                        match self.guided.step(self.request.as_request()).await {
-                            Ok(events) => self.events = with_usage(events, usage),
-                            Err(error) => return Some(Err(error)),
+                        let mut tally = Tally::new(self.room, self.guided.info().price);
+                        tally.add(usage, self.request.bytes(), written);
+                        let used = tally.used().unwrap_or_default();
+                        if tally.is_used_up() {
+                            return Some(Ok(ModelEvent::Done { finish: Finish::Pause, usage: Some(used) }));
+                        }
+                        let room = self.room.after(used, self.guided.info().price);
+                        match self.guided.step(self.request.as_request(), room).await {
+                            Ok(events) => self.events = with_usage(events, used),
+                            Err(error) => {
+                                self.ready.extend([Ok(ModelEvent::Used(used)), Err(error)]);
+                                self.events = stream::empty().boxed();
+                            }
                         }
                         continue;
                     }
@@ -301,6 +324,18 @@ impl Kept {
         }
     }
 
+    /// Of what the model read, roughly.
+    fn bytes(&self) -> usize {
+        let texts = self.items.iter().map(|item| match item {
+            Item::User(message) => message.text.len() + message.context.as_ref().map_or(0, String::len),
+            Item::Agent(message) => message.text.len(),
+            Item::Call(call) => call.arguments.len(),
+            Item::Output(output) => output.text.len(),
+            Item::Opaque(_) | Item::Reasoning(_) => 0,
+        });
+        self.instructions.len() + texts.sum::<usize>()
+    }
+
     fn as_request(&self) -> Request<'_> {
         Request {
             instructions: &self.instructions,
@@ -318,16 +353,16 @@ impl Kept {
 }
 
 /// The events with what was used before them.
-fn with_usage(events: ModelStream, before: Option<Usage>) -> ModelStream {
+fn with_usage(events: ModelStream, before: Usage) -> ModelStream {
     events
         .map(move |event| match event {
             Ok(ModelEvent::Done { finish, usage }) => {
                 let mut sum = before;
-                add(&mut sum, usage);
-                Ok(ModelEvent::Done { finish, usage: sum })
+                sum += usage.unwrap_or_default();
+                Ok(ModelEvent::Done { finish, usage: Some(sum) })
             }
             Ok(ModelEvent::Used(usage)) => {
-                let mut sum = before.unwrap_or_default();
+                let mut sum = before;
                 sum += usage;
                 Ok(ModelEvent::Used(sum))
             }
@@ -455,7 +490,7 @@ mod tests {
         let told = first_step(&native, ToolChoice::Auto).await;
         assert_eq!(told, "call: read_file {\"path\":\n=> Stop, 0 tokens\n");
         let told = first_step(&native, ToolChoice::Auto).await;
-        assert_eq!(told, "call: list_files {}\n=> Stop, 0 tokens\n");
+        assert_eq!(told, "call: list_files {}\n=> Stop, 8 tokens\n");
     }
 
     #[tokio::test]

@@ -6,7 +6,7 @@ use super::{
     board::{Board, Needed},
     files::together,
     find::{did_not_work, matches_of, on_lines, place, search, shown},
-    outline::is_definition,
+    outline_line::{has_body, is_definition},
     outputs::{Match, fact},
     read::{ReadFile, lines_of, read},
     section::{Section, counted, distinct, match_list, numbered, ticked},
@@ -232,9 +232,10 @@ fn is_comment(line: &str) -> bool {
         || (line.starts_with("# ") && !line.starts_with("# !"))
 }
 
-/// Code before tests and benchmarks, these before prose; what looks like a definition in its language first, and of
-/// these what stands in a file of that name: of many a `main` the one of `src/main.rs`.
-fn definition_rank(name: &str, found: &Match) -> (bool, bool, bool, bool) {
+/// Code before tests and benchmarks, these before prose; what looks like a definition in its language first, of these a
+/// function before its declaration, and then what stands in a file of that name: of many a `main` the one of
+/// `src/main.rs`.
+fn definition_rank(name: &str, found: &Match) -> (bool, bool, bool, bool, bool) {
     const ASIDE: [&str; 6] = ["bench", "benches", "benchmarks", "example", "examples", "fuzz"];
     let lower = found.path.to_lowercase();
     let is_prose = [".md", ".txt", ".rst", ".adoc", ".lock"].iter().any(|end| lower.ends_with(end));
@@ -242,7 +243,8 @@ fn definition_rank(name: &str, found: &Match) -> (bool, bool, bool, bool) {
     let is_aside = is_test || lower.split('/').any(|part| ASIDE.contains(&part));
     let file = lower.rsplit('/').next().unwrap_or_default();
     let is_namesake = file.split('.').next() == Some(name.to_lowercase().as_str());
-    (is_prose, !is_definition(&found.path, &found.text), is_aside, !is_namesake)
+    let is_declared = !has_body(&found.path, &found.text);
+    (is_prose, !is_definition(&found.path, &found.text), is_aside, is_declared, !is_namesake)
 }
 
 pub(super) fn uses(

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{outline::indent, words::constant};
+use super::{outline_line::indent, words::constant};
 
 static CLASS: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"^\s*(?:export\s+)?(?:default\s+)?(?:abstract\s+)?class\b[^{]*\{\s*(?://.*)?$")

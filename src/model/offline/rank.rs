@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 
 use super::{
-    outline::is_definition,
+    outline_line::{is_definition, is_function_named},
     outputs::{Listing, Matches},
     section::distinct,
     terms::{Term, name_parts, stem},
@@ -26,6 +26,10 @@ const MAX_LIKELY: usize = 6;
 
 /// What holds less than this share of the best passage says little beside it.
 const MIN_SHARE: f64 = 0.25;
+
+/// How much more a function says that is named as a term than other lines with it: enough to stand before an interface or
+/// a type of that name in a file of that name. Of several terms each has its part, since the question is about all.
+const NAMED: f64 = 2.5;
 
 /// Found lines, by file and number; each once, whichever search found it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -108,11 +112,12 @@ pub(super) struct Passage {
 /// The best passages, best first. Terms that stand together count more than the same apart; so do definitions, and
 /// files that are named like a term.
 pub(super) fn passages(terms: &[Term], rarity: &[f64], lines: &Lines) -> Vec<Passage> {
-    let regexes: Vec<_> = terms.iter().map(regex_of).collect();
+    let looked_for: Vec<_> =
+        terms.iter().zip(rarity).map(|(term, rarity)| (term, regex_of(term), *rarity)).collect();
     let mut passages = Vec::new();
     for (path, lines) in &lines.0 {
         let named = path_bonus(path, terms, rarity);
-        let mut of_file = passages_of(path, lines, &regexes, rarity, named);
+        let mut of_file = passages_of(path, lines, &looked_for, named);
         of_file.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.first.cmp(&b.first)));
         of_file.truncate(MAX_PER_FILE);
         passages.extend(of_file);
@@ -142,21 +147,22 @@ fn clarity(regex: Option<&Regex>, text: &str) -> Option<f64> {
 fn passages_of(
     path: &str,
     lines: &BTreeMap<usize, String>,
-    regexes: &[Option<Regex>],
-    rarity: &[f64],
+    looked_for: &[(&Term, Option<Regex>, f64)],
     named: f64,
 ) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     let mut line_scores: Vec<f64> = Vec::new();
     for (number, text) in lines {
-        let hits: Vec<(usize, f64)> = regexes
-            .iter()
-            .enumerate()
-            .filter_map(|(term, regex)| Some((term, clarity(regex.as_ref(), text)?)))
-            .collect();
-        let bonus = if is_definition(path, text) { 1.5 } else { 1.0 };
-        let score =
-            bonus * hits.iter().filter_map(|(term, clarity)| Some(clarity * rarity.get(*term)?)).sum::<f64>();
+        let mut hits = Vec::new();
+        let mut score = 0.0;
+        for (at, (term, regex, rarity)) in looked_for.iter().enumerate() {
+            let Some(clarity) = clarity(regex.as_ref(), text) else { continue };
+            hits.push((at, clarity));
+            let definition = if is_definition(path, text) { 1.5 } else { 1.0 };
+            let is_named = is_function_named(path, text, &term.shown);
+            let named = if is_named { NAMED / looked_for.len() as f64 } else { 0.0 };
+            score += (definition * clarity + named) * rarity;
+        }
         let is_close = passages.last().is_some_and(|passage| number - passage.first <= SPAN);
         if !is_close {
             passages.push(Passage {
@@ -184,9 +190,9 @@ fn passages_of(
         }
     }
     for (passage, best_line) in passages.iter_mut().zip(line_scores) {
-        let held: f64 =
-            passage.terms.iter().filter_map(|(term, clarity)| Some(clarity * rarity.get(*term)?)).sum();
-        let share = passage.terms.values().sum::<f64>() / rarity.len().max(1) as f64;
+        let rarity = |term: usize| looked_for.get(term).map_or(0.0, |(_, _, rarity)| *rarity);
+        let held: f64 = passage.terms.iter().map(|(term, clarity)| clarity * rarity(*term)).sum();
+        let share = passage.terms.values().sum::<f64>() / looked_for.len().max(1) as f64;
         // Coverage first; then how much one line says, how often, and the file's name.
         let often = (passage.lines.len() as f64).ln_1p();
         passage.score = (held * (0.5 + share) + 0.5 * best_line + 0.3 * often + named) * kind_factor(path);

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use crate::{
-    model::{ErrorKind, ModelClient, ModelError, ModelInfo, ModelStream, Request, http::Endpoint},
+    model::{ErrorKind, ModelClient, ModelError, ModelInfo, ModelStream, Request, Room, http::Endpoint},
     protocol::Wire,
 };
 
@@ -37,10 +37,10 @@ impl LateKey {
         Ok(client(endpoint, self.wire))
     }
 
-    async fn send(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
+    async fn send(&self, request: Request<'_>, room: Room) -> Result<ModelStream, ModelError> {
         let known = self.client.lock().await.clone();
         if let Some(client) = &known {
-            match client.stream(request).await {
+            match client.stream_within(request, room).await {
                 Err(ModelError { kind: ErrorKind::Auth, .. }) => {}
                 other => return other,
             }
@@ -55,7 +55,7 @@ impl LateKey {
                 _ => slot.insert(self.new_client().await?).clone(),
             }
         };
-        client.stream(request).await
+        client.stream_within(request, room).await
     }
 }
 
@@ -65,6 +65,14 @@ impl ModelClient for LateKey {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
-        Box::pin(self.send(request))
+        Box::pin(self.send(request, Room::default()))
+    }
+
+    fn stream_within<'a>(
+        &'a self,
+        request: Request<'a>,
+        room: Room,
+    ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
+        Box::pin(self.send(request, room))
     }
 }

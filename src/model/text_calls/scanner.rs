@@ -1,10 +1,13 @@
 //! Reads a message character by character, so that it does not matter how it was cut, and holds back what may be the
 //! beginning of a call until it is one or is not.
 
+mod text;
+
 use super::{
     parameters::{Parameters, Progress},
     shapes::{Offered, TextCall},
 };
+use text::{Before, Json};
 
 /// Bytes that may be held back before a call has named its tool: those of the first members, which name it.
 const MAX_UNNAMED: usize = 512;
@@ -49,16 +52,6 @@ pub(super) struct Scanner {
 }
 
 #[derive(Default)]
-struct Before {
-    /// The first characters of its last line, blanks left out.
-    line: String,
-    /// Its last line is inside a fence.
-    is_fenced: bool,
-    /// It is more than blanks.
-    has_words: bool,
-}
-
-#[derive(Default)]
 enum State {
     /// Nothing is held back.
     #[default]
@@ -87,14 +80,6 @@ struct Call {
     closer: Option<&'static str>,
     /// The tool, where it is named outside of the JSON.
     name: Option<String>,
-}
-
-/// How deep in JSON we are.
-#[derive(Default)]
-struct Json {
-    depth: usize,
-    in_string: bool,
-    after_backslash: bool,
 }
 
 /// Whether a character fits where it came.
@@ -376,49 +361,5 @@ fn may_be_name(name: &str) -> bool {
 impl Call {
     fn closed_by(closer: &'static str) -> Self {
         Self { closer: Some(closer), name: None }
-    }
-}
-
-impl Before {
-    fn take(&mut self, character: char) {
-        let is_blank = character.is_whitespace();
-        self.has_words |= !is_blank;
-        if character == '\n' {
-            self.line.clear();
-        } else if self.line.len() < FENCE.len() && !(is_blank && self.line.is_empty()) {
-            self.line.push(character);
-            self.is_fenced ^= self.line == FENCE;
-        }
-    }
-
-    /// Whether a call may begin with this character: a fence only where a line begins, and nothing inside a fence or a
-    /// quote.
-    fn may_begin_call(&self, character: char) -> bool {
-        !self.is_fenced
-            && !self.line.starts_with('>')
-            && match character {
-                '`' => self.line.is_empty(),
-                '<' | '[' => true,
-                '{' => !self.has_words,
-                _ => false,
-            }
-    }
-}
-
-impl Json {
-    /// Whether the JSON is whole with this character.
-    fn take(&mut self, character: char) -> bool {
-        match character {
-            _ if self.after_backslash => self.after_backslash = false,
-            '\\' if self.in_string => self.after_backslash = true,
-            '"' => self.in_string = !self.in_string,
-            '{' | '[' if !self.in_string => self.depth += 1,
-            '}' | ']' if !self.in_string => {
-                self.depth = self.depth.saturating_sub(1);
-                return self.depth == 0;
-            }
-            _ => {}
-        }
-        false
     }
 }

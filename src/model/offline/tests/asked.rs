@@ -794,3 +794,44 @@ fn check_outline(path: &str, source: &str, expected: Expect) {
     }
     expected.assert_eq(&text);
 }
+
+#[test]
+fn a_function_stands_before_what_only_declares_one_of_its_name() {
+    let mut text = String::new();
+    for (project, prompt) in [
+        (
+            "//- src/a_greeter.ts\nexport interface Greeter {\n  greet(name: string): string;\n  greetAll(): void;\n}\n\
+             //- src/hello.ts\nexport function greet(name: string): string {\n  return `hi ${name}`;\n}\n",
+            "how does greet work",
+        ),
+        (
+            "//- src/greet.ts\nexport interface Greet { greeting: string }\n\
+             export const greet = (who: string) => `${who}!`;\n",
+            "how does greet work?",
+        ),
+        (
+            "//- src/a.rs\npub trait Greet {\n    fn greet(&self) -> String;\n}\n\
+             //- src/b.rs\nimpl Greet for Cat {\n    fn greet(&self) -> String {\n        \"mew\".into()\n    }\n}\n",
+            "how does greet work",
+        ),
+        (
+            "//- greet.h\nint greet(const char *name);\n\
+             //- main.c\nint greet(const char *name)\n{\n    return puts(name);\n}\n",
+            "where is greet defined?",
+        ),
+        (
+            "//- base.py\nclass Greeter:\n    def greet(self): ...\n\
+             //- cat.py\nclass Cat(Greeter):\n    def greet(self):\n        return 'mew'\n",
+            "explain `greet`",
+        ),
+    ] {
+        text.push_str(&format!("{}\n", answer(project, prompt).lines().next().unwrap_or_default()));
+    }
+    expect![[r#"
+        The best match is `src/hello.ts:1`: `export function greet(name: string): string {`; see also `src/a_greeter.ts:1`.
+        The best match is `src/greet.ts:2`: `` export const greet = (who: string) => `${who}!`; ``.
+        The best match is `src/b.rs:2`: `fn greet(&self) -> String {`; see also `src/a.rs:1`.
+        `greet` is defined at `main.c:1`; it stands on 1 other line.
+        `greet` is defined at `cat.py:2` (2 lines in all look like a definition of it).
+    "#]].assert_eq(&text);
+}

@@ -1,0 +1,209 @@
+//! What the layers below get of the settings: small structs of what each needs, and nothing to look up.
+
+use std::{path::Path, sync::Arc};
+
+use super::{Origin, Settings, key, load, project, project_file, schema, unusable};
+use crate::{
+    agent::{ApprovalPolicy, FirstTool, Limits, RetryPolicy},
+    model::{
+        Tunings,
+        http::{Certificates, ProxyChoice, Route},
+        select::{Choice, KeySource, LocalServer, ServiceVariables},
+    },
+    protocol::ProjectSettings,
+    tools::ToolSettings,
+};
+
+impl Settings {
+    pub fn limits(&self) -> Limits {
+        self.limits_for("")
+    }
+
+    /// The limits of a turn with that model.
+    pub fn limits_for(&self, model: &str) -> Limits {
+        let defaults = Limits::default();
+        Limits {
+            max_steps: self.values.max_steps.map_or(defaults.max_steps, |steps| steps.0),
+            max_turn_tokens: self.values.max_turn_tokens.map(|tokens| tokens.0),
+            max_tool_calls: self.values.max_tool_calls.map(|calls| calls.0),
+            turn_timeout: self.values.turn_timeout.map(schema::Seconds::duration),
+            max_cost: self.values.max_cost.map(|dollars| dollars.0),
+            on_limit: self.values.on_limit.unwrap_or(defaults.on_limit),
+            unknown_tools: self.values.unknown_tools.unwrap_or_default(),
+            repeated_calls: self.values.repeated_calls.unwrap_or_default(),
+            context_tokens: self.tunings().of(model).context_tokens.map(|tokens| tokens.0),
+            project: self.of_project(),
+        }
+    }
+
+    /// What the project's files set, each as `max_steps = 3 of .askls/config.toml`.
+    fn of_project(&self) -> ProjectSettings {
+        let set = schema::KEYS.iter().filter_map(|key| Some((key, self.set.get(key.name)?)));
+        set.filter_map(|(key, (value, origin))| match origin {
+            Origin::ProjectFile(path) => {
+                let (value, file) = (key.show(value), self.project_file_in_short(path));
+                Some((key.name, format!("{} = {value} of {file}", key.name)))
+            }
+            Origin::Default
+            | Origin::UserFile(_)
+            | Origin::Environment(_)
+            | Origin::Editor
+            | Origin::CommandLine => None,
+        })
+        .collect()
+    }
+
+    /// A project's file as its user knows it: below its folder, which is named where there are several.
+    fn project_file_in_short(&self, path: &Path) -> String {
+        let below = project_file(Path::new(""));
+        let is_only = self.files.iter().filter(|file| file.path.ends_with(&below)).count() <= 1;
+        let root = path.ancestors().nth(below.components().count()).and_then(Path::file_name);
+        let short = match root.filter(|_| !is_only) {
+            Some(root) => Path::new(root).join(below),
+            None => below,
+        };
+        // As it is written on every platform.
+        short.display().to_string().replace('\\', "/")
+    }
+
+    pub fn policy(&self) -> ApprovalPolicy {
+        ApprovalPolicy { approvals: self.values.approvals.unwrap_or_default() }
+    }
+
+    pub fn retries(&self) -> RetryPolicy {
+        let defaults = RetryPolicy::default();
+        let first_wait = self.values.retry_wait.map_or(defaults.first_wait, schema::Seconds::duration);
+        RetryPolicy {
+            max_attempts: self.values.max_attempts.map_or(defaults.max_attempts, |attempts| attempts.0),
+            first_wait,
+            longest_wait: defaults.longest_wait.max(first_wait),
+            longest_server_wait: self
+                .values
+                .max_retry_wait
+                .map_or(defaults.longest_server_wait, schema::Seconds::duration),
+        }
+    }
+
+    /// Whether turns begin with a call.
+    pub fn first_tool(&self) -> FirstTool {
+        self.values.tool_choice.clone().map(|choice| choice.0).unwrap_or_default()
+    }
+
+    pub fn tools(&self) -> ToolSettings {
+        ToolSettings {
+            shell: self.values.shell.as_ref().map(|shell| shell.0.clone()),
+            command_timeout: self.values.command_timeout.map(schema::Seconds::duration),
+            hidden_variable: self.values.api_key_env.clone(),
+            project: self.of_project(),
+        }
+    }
+
+    /// What a model is chosen by. Holds keys, so it is not shown; nothing is asked or run yet.
+    pub fn model_choice(&self) -> Choice {
+        let (route, unreadable) = self.route();
+        let service = |key, base_url| ServiceVariables {
+            key: self.environment.secret(key),
+            base_url: self.environment.text(base_url).map(str::to_owned),
+        };
+        Choice {
+            model: self.values.model.clone(),
+            base_url: self.values.base_url.clone(),
+            wire: self.values.wire,
+            unusable: unusable::of_way(self).map(|fault| fault.reason()).or(unreadable),
+            unbounded: unusable::of_bounds(self).map(|fault| fault.reason()),
+            key: self.explicit_key(),
+            openai: service("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+            anthropic: service("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+            local: self.local_servers(),
+            route,
+            connect_timeout: self.values.connect_timeout.map(schema::Seconds::duration),
+            idle_timeout: self.values.idle_timeout.map(schema::Seconds::duration),
+            reply_timeout: self.values.reply_timeout.map(schema::Seconds::duration),
+            tunings: self.tunings(),
+        }
+    }
+
+    /// The way to whichever server is chosen, and why it cannot be gone.
+    fn route(&self) -> (Route, Option<String>) {
+        let certificates = self.values.ca_file.as_ref().map(|file| {
+            let path = project::expand(&file.0, &self.environment);
+            let source = path.display().to_string();
+            match load::read_bytes(&path) {
+                Ok(pem) => Ok(Certificates { source, pem: pem.into() }),
+                Err(error) => {
+                    let origin = self.origin("ca_file");
+                    Err(format!("{origin}: ca_file {source} cannot be read: {error}"))
+                }
+            }
+        });
+        let (certificates, unreadable) = match certificates.transpose() {
+            Ok(certificates) => (certificates, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let values = &self.values;
+        let route = Route {
+            key_header: values.auth_header.as_ref().map(|header| header.0.clone()),
+            headers: values
+                .headers
+                .iter()
+                .flatten()
+                .map(|(name, value)| (name.0.clone(), value.0.clone()))
+                .collect(),
+            query: values
+                .query
+                .iter()
+                .flatten()
+                .map(|(name, value)| (name.clone(), value.0.clone()))
+                .collect(),
+            proxy: match values.proxy.as_ref().map(schema::ProxyText::address) {
+                None => ProxyChoice::System,
+                Some(None) => ProxyChoice::None,
+                Some(Some(address)) => ProxyChoice::Url(address.clone()),
+            },
+            certificates,
+        };
+        (route, unreadable)
+    }
+
+    pub(super) fn tunings(&self) -> Tunings {
+        let models = self.values.models.iter().flatten();
+        Tunings {
+            general: self.values.tuning.clone(),
+            models: models.map(|(name, tuning)| (name.clone(), tuning.clone())).collect(),
+        }
+    }
+
+    /// The key that was set for askls itself. Of its three spellings the one of the strongest layer counts, and in one
+    /// layer the command before the variable.
+    fn explicit_key(&self) -> Option<KeySource> {
+        let spellings = [
+            (self.origin("api_key_command"), self.values.api_key_command.is_some()),
+            (self.origin("api_key_env"), self.values.api_key_env.is_some()),
+            (Origin::Environment("ASKLS_API_KEY"), self.environment.text("ASKLS_API_KEY").is_some()),
+        ];
+        let strongest =
+            spellings.iter().filter(|(_, is_set)| *is_set).map(|(origin, _)| origin.rank()).max()?;
+        let is_strongest = |origin: Origin, is_set: bool| is_set && origin.rank() == strongest;
+        if is_strongest(self.origin("api_key_command"), self.values.api_key_command.is_some()) {
+            let command = self.values.api_key_command.as_ref()?;
+            return Some(KeySource::Command(Arc::new(key::KeyCommand::new(command.clone()))));
+        }
+        if is_strongest(self.origin("api_key_env"), self.values.api_key_env.is_some()) {
+            let variable = self.values.api_key_env.clone()?;
+            return Some(match self.environment.secret(&variable) {
+                Some(key) => KeySource::Value { name: variable, key },
+                None => KeySource::Unset { variable },
+            });
+        }
+        let key = self.environment.secret("ASKLS_API_KEY")?;
+        Some(KeySource::Value { name: "ASKLS_API_KEY".to_owned(), key })
+    }
+
+    fn local_servers(&self) -> Vec<LocalServer> {
+        let text = |name| self.environment.text(name);
+        vec![
+            LocalServer::ollama(text("OLLAMA_HOST")),
+            LocalServer::llama_cpp(text("LLAMA_ARG_HOST"), text("LLAMA_ARG_PORT")),
+        ]
+    }
+}
