@@ -62,7 +62,7 @@ fn lenses(thread_id: &ThreadId, uri: &str, view: &HunkView, line: u32) -> Vec<Co
             "Reject".to_owned(),
         ),
     };
-    let reject = lens(reject, commands::REJECT_EDITS, argument);
-    let show = lens("Show".to_owned(), commands::SHOW_EDITS, json!({ "threadId": thread_id }));
+    let reject = lens(reject, commands::REJECT_EDITS, argument.clone());
+    let show = lens("Show".to_owned(), commands::SHOW_EDITS, argument);
     first.into_iter().chain([reject, show]).collect()
 }

@@ -6,7 +6,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::{Error, Result};
 
-use super::{edits::UndoParams, lsp_types::ExecuteCommandParams, session::Session, transport, turn};
+use super::{
+    editor::plain, edits::UndoParams, lsp_types::ExecuteCommandParams, session::Session, transport, turn,
+};
 use crate::{
     agent::Mode,
     config::{
@@ -37,7 +39,7 @@ enum Command {
     Stop(ThreadParams),
     AcceptEdits(AcceptParams),
     RejectEdits(EditParams),
-    ShowEdits(ThreadParams),
+    ShowEdits(EditParams),
     /// `askls.undoTurn` and `askls.redoTurn`.
     Undo(Direction, UndoParams),
     NewThread,
@@ -149,9 +151,9 @@ async fn run(session: &Arc<Session>, command: Command) -> Result<Value> {
         }
         Command::RejectEdits(params) => Ok(match session.reject_edits(&params).await {
             Ok(files) => json!({ "rejected": files.len(), "files": files }),
-            Err(reason) => json!({ "rejected": 0, "files": [], "reason": reason }),
+            Err(reason) => json!({ "rejected": 0, "files": [], "reason": plain(&reason) }),
         }),
-        Command::ShowEdits(ThreadParams { thread_id }) => session.show_edits(thread_id).await,
+        Command::ShowEdits(params) => session.show_edits(&params).await,
         Command::Undo(direction, params) => Ok(session.undo_turn(direction, params).await),
         Command::NewThread => Ok(json!({ "threadId": session.new_thread() })),
         Command::Status => Ok(status(session).await),

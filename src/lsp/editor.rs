@@ -106,7 +106,7 @@ impl Editor {
         limit: Duration,
     ) -> Result<Option<String>, RequestError> {
         let actions: Vec<_> = actions.iter().map(|title| json!({ "title": title })).collect();
-        let params = json!({ "type": kind, "message": text, "actions": actions });
+        let params = json!({ "type": kind, "message": plain(text), "actions": actions });
         let choice = self.request("window/showMessageRequest", params, limit).await?;
         Ok(choice.get("title").and_then(Value::as_str).map(str::to_owned))
     }
@@ -125,7 +125,7 @@ impl Drop for Forget<'_> {
 }
 
 fn error_text(error: &Value) -> String {
-    error.get("message").and_then(Value::as_str).unwrap_or("without a reason").to_owned()
+    one_line(error.get("message").and_then(Value::as_str).unwrap_or("without a reason"), MAX_MESSAGE)
 }
 
 /// The text as one line of at most `limit` characters, with `…` where it was cut. Nothing in it rings, moves a cursor
@@ -149,6 +149,18 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
         }
     }
     line
+}
+
+/// The text with its lines as they are. Nothing in it rings, moves a cursor or turns the direction of writing.
+pub(super) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => out.push(character),
+            _ => out.extend(shown(character)),
+        }
+    }
+    out
 }
 
 /// The character, or its escape. What joins characters stays, unlike in [`visible`]: an answer has emoji and scripts

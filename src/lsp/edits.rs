@@ -7,13 +7,16 @@
 mod accept;
 mod apply;
 mod checkpoints;
+mod create;
 mod list;
 mod names;
 mod offers;
 mod part;
+mod proposers;
 mod question;
 mod steps;
 mod undo;
+mod undo_disk;
 mod workspace_edit;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -26,13 +29,18 @@ use crate::{
     agent::TurnResult,
     config::{Edits, Settings},
     protocol::{StopReason, ThreadId},
-    workspace::{FileEdit, FilePath, TurnFiles, review::Selection},
+    workspace::{
+        FileEdit, FilePath, TurnFiles,
+        review::{HunkState, Selection},
+    },
 };
 use accept::{Conflicting, Way};
+use proposers::Restaged;
 
 pub(super) use checkpoints::Journal;
 pub(super) use list::{anchor, line_count, place, what};
 pub(super) use offers::Offer;
+pub(super) use proposers::Proposer;
 pub(super) use steps::{StepApplier, StepEdits};
 pub(super) use undo::UndoParams;
 
@@ -133,28 +141,35 @@ impl Accepted {
 }
 
 /// Stages in a new turn what its thread has proposed before, so that the agent finds its own edits and the next
-/// proposal holds them too. Edits whose places have changed since are dropped.
-pub(super) async fn restage(session: &Session, thread_id: &ThreadId, files: &Arc<TurnFiles>) {
-    let Some(review) = session.review(thread_id) else { return };
-    let proposal = session.remaining(Arc::clone(&review)).await.proposal;
-    let files = Arc::clone(files);
+/// proposal holds them too. Edits whose places have changed since stay what they are: in conflict.
+pub(super) async fn restage(session: &Arc<Session>, thread_id: &ThreadId, files: &Arc<TurnFiles>) {
+    let Some(offer) = session.offers.get(thread_id).map(|offer| offer.clone()) else { return };
+    let (session, thread_id, files) = (Arc::clone(session), thread_id.clone(), Arc::clone(files));
     let restage = move || {
-        for file in &proposal.files {
+        let mut pending = offer.review.hunks(&session.workspace);
+        pending.retain(|view| view.state == HunkState::Pending);
+        for file in &offer.review.remaining(&session.workspace).proposal.files {
             if let Err(error) = files.restage(file) {
                 tracing::warn!(%error, "an earlier edit is not staged again");
+                pending.retain(|view| view.path != file.path);
             }
         }
         // The turn has changed nothing yet.
         files.drain_changes();
-        files.proposal()
-    };
-    match tokio::task::spawn_blocking(restage).await {
-        Ok(restaged) => {
-            if let Some(mut offer) = session.offers.get_mut(thread_id) {
-                offer.restaged = restaged;
-            }
+        let hunks: BTreeSet<_> = pending.iter().map(|view| view.id).collect();
+        let restaged = Restaged {
+            proposal: files.proposal(),
+            unfit: offer.review.ids().difference(&hunks).copied().collect(),
+            hunks,
+            made: proposers::made(&pending, |id| offer.proposer(id)),
+        };
+        // Whether or not the turn still waits for it: what is staged has to be known as that.
+        if let Some(mut offer) = session.offers.get_mut(&thread_id) {
+            offer.restaged = Arc::new(restaged);
         }
-        Err(error) => tracing::error!(%error, "earlier edits are not staged again"),
+    };
+    if let Err(error) = tokio::task::spawn_blocking(restage).await {
+        tracing::error!(%error, "earlier edits are not staged again");
     }
 }
 
@@ -188,24 +203,18 @@ impl Session {
         result: &TurnResult,
     ) -> EditsEnd {
         let proposal = files.proposal();
-        let is_old = |offer: &Offer| offer.restaged == proposal;
+        let is_old = |offer: &Offer| offer.restaged.proposal == proposal;
         if proposal.is_empty() || self.offers.get(thread_id).is_some_and(|offer| is_old(&offer)) {
             return steps.end(&self.workspace);
         }
         let uris = proposal.files.iter().map(|file| self.workspace.uri(&file.path)).collect();
         // An editor or a shell runs such a file by itself: writing it is more than an edit, and the user is asked.
         let is_run_unasked = proposal.files.iter().any(FileEdit::is_run_unasked);
-        let in_hand = self.offered(thread_id, &steps.in_hand()).await;
-        self.set_offering_turn(steps.turn());
-        let mut number = self.offer(thread_id, proposal);
-        if !in_hand.is_empty() {
-            self.offer_more(thread_id, in_hand);
-            number = self.offers.get(thread_id).map_or(number, |offer| offer.number);
-        }
+        let number = self.offer_of_turn(thread_id, proposal, steps.turn()).await;
         match (settings.edits(), result.stop_reason) {
             (Edits::Apply, _) if result.is_whole() && !is_run_unasked => {
-                let accepted =
-                    self.accept(thread_id, &Selection::All, Conflicting::Refuse, Way::AtOnce).await;
+                let selection = self.fitting_at_first(thread_id);
+                let accepted = self.accept(thread_id, &selection, Conflicting::Refuse, Way::AtOnce).await;
                 if let Some(reason) = &accepted.reason {
                     self.editor.show_message(MessageType::WARNING, &format!("Agent edits: {reason}")).await;
                 }
@@ -307,15 +316,20 @@ impl Session {
         selected.unwrap_or_else(|error| Err(format!("the files could not be compared: {error}")))
     }
 
-    /// `askls.showEdits`. Does not wait for the editor to open the diff.
-    pub(super) async fn show_edits(self: &Arc<Self>, thread_id: Option<ThreadId>) -> Result<Value> {
-        let thread_id = self.thread_with_offer(thread_id.as_ref());
+    /// `askls.showEdits`: of hunks or a file just those; of what is not proposed any more all the same, so that the user
+    /// sees what is. Does not wait for the editor to open the diff.
+    pub(super) async fn show_edits(self: &Arc<Self>, params: &EditParams) -> Result<Value> {
+        let thread_id = self.threads(params).await.into_iter().next();
         let waiting = thread_id.and_then(|id| Some((self.review(&id)?, id)));
         let Some((review, thread_id)) = waiting else {
             return Ok(json!({ "diff": "", "files": [], "edits": [] }));
         };
+        let selection = self.selected(&thread_id, params).await.unwrap_or(Selection::All);
         let session = Arc::clone(self);
-        let list = move || (review.diff(&session.workspace), list::edits(&session, &review));
+        let list = move || {
+            let diff = review.diff_of(&session.workspace, review.is_in(&selection));
+            (diff, list::edits(&session, &review))
+        };
         let (diff, edits) = tokio::task::spawn_blocking(list).await.unwrap_or_default();
         let files: Vec<&Value> = edits.iter().map(|edit| &edit["uri"]).collect();
         let settings = self.settings().await;

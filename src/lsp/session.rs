@@ -30,7 +30,7 @@ use crate::{
     agent::Thread,
     config::Environment,
     protocol::ThreadId,
-    workspace::{Workspace, checkpoints::TurnMark, paths},
+    workspace::{Workspace, paths},
 };
 
 /// Turns that run at once; more wait in line. Each may hold a connection, a command and a thread's history.
@@ -80,8 +80,6 @@ pub(super) struct Session {
 struct Slot {
     thread: Option<Thread>,
     last_used: u64,
-    /// The turn whose edits are on offer, or were last.
-    turn: Option<TurnMark>,
     /// What the model is to be told with the next turn.
     news: Vec<String>,
 }
@@ -224,7 +222,7 @@ impl Session {
     pub(super) fn new_thread(&self) -> ThreadId {
         let thread = Thread::new();
         let id = thread.id().clone();
-        let slot = Slot { thread: Some(thread), last_used: self.next_number(), turn: None, news: Vec::new() };
+        let slot = Slot { thread: Some(thread), last_used: self.next_number(), news: Vec::new() };
         self.threads.insert(id.clone(), slot);
         self.forget_old_threads();
         id
@@ -241,19 +239,6 @@ impl Session {
         if let Some(mut slot) = self.threads.get_mut(thread.id()) {
             slot.thread = Some(thread);
         }
-    }
-
-    /// Says which turn has made the edits that are on offer in its thread.
-    pub(super) fn set_offering_turn(&self, turn: &TurnMark) {
-        if let Some(mut slot) = self.threads.get_mut(&turn.thread) {
-            slot.turn = Some(turn.clone());
-        }
-    }
-
-    /// The turn that has made the edits that are on offer.
-    pub(super) fn offering_turn(&self, id: &ThreadId) -> TurnMark {
-        let turn = self.threads.get(id).and_then(|slot| slot.turn.clone());
-        turn.unwrap_or_else(|| TurnMark::new(id, ""))
     }
 
     /// Has the model told something with the thread's next turn; nothing for a thread that is not of this session.

@@ -12,7 +12,8 @@ use super::{
     answer::{self, Announcement},
     approver::EditorApprover,
     commands::AskParams,
-    edits::{self, EditsEnd, StepApplier, StepEdits},
+    editor::plain,
+    edits::{self, EditsEnd, Proposer, StepApplier, StepEdits},
     lsp_types::{NumberOrString, ProgressToken},
     observer::{Observer, Token},
     session::{MAX_TURNS, RunningTurn, Session, ThreadError},
@@ -113,7 +114,7 @@ impl Turn {
         let files = TurnFiles::new(Arc::clone(&self.session.workspace)).with_outlook(outlook);
         let files = Arc::new(files);
         let mark = TurnMark::new(&thread_id, &self.params.prompt);
-        let steps = Arc::new(StepEdits::of(mark));
+        let steps = Arc::new(StepEdits::of(Proposer::new(self.session.next_number(), mark)));
         let work = self.work(&mut thread, &settings, &files, &steps, &observer);
         let result = AssertUnwindSafe(work).catch_unwind().await;
         let ended = match result {
@@ -327,7 +328,7 @@ fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd, unsaved:
     }
     let detail: Vec<_> = result.detail.iter().chain(&edits.reason).map(String::as_str).collect();
     if !detail.is_empty() {
-        json["detail"] = json!(detail.join("; "));
+        json["detail"] = json!(plain(&detail.join("; ")));
     }
     json
 }

@@ -3,16 +3,20 @@
 //! A new text takes the place of the old one by a rename, so that a crash or a kill at any moment leaves one of both.
 //! What moves is at its new place before it leaves the old one, and deletions come last. Files that change places with
 //! each other are the exception: the first text that gives way is for that moment only in a file `.askls-….tmp` beside
-//! its new place, and in the journal. Such files of a run that was killed stay: they may hold the only copy of a text.
+//! its new place, and in the journal. Such files of a run that was killed may hold the only copy of a text, and stay until
+//! they are old: see `temporary`.
 //! Mode bits stay, and the owner where the system allows it; a link to the file stays one. Other hard links of a file
 //! keep the old text, and attributes beyond these are those of a new file: keeping them would mean to write in place,
 //! where a kill leaves half a text.
 
+mod temporary;
+
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     io::Write,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use tempfile::{NamedTempFile, TempPath};
@@ -21,6 +25,7 @@ use super::{
     FileEdit, FilePath, Workspace, disk,
     edit::{Conflict, EditProposal},
 };
+use temporary::temporary;
 
 /// What a file has besides its text, where an edit does not say it: by the file's place.
 pub(super) type AttributesByPath = BTreeMap<FilePath, Attributes>;
@@ -172,6 +177,10 @@ impl Transaction {
         }
         // Nothing can fail any more: files that were only put aside go when these are dropped.
         self.done.clear();
+        let folders: BTreeSet<&Path> = edits.iter().filter_map(|edit| edit.path.disk()?.parent()).collect();
+        for folder in folders {
+            temporary::sweep(folder, SystemTime::now());
+        }
         Ok(())
     }
 
@@ -318,19 +327,6 @@ fn in_order(edits: &[FileEdit]) -> Vec<&FileEdit> {
     order
 }
 
-/// In the folder of its file, because a rename does not cross file systems.
-fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".askls-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        // As any program makes a new file; the user's mask takes away what it takes away.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
-}
-
 /// Gives a file the owner and the mode bits of the one that it replaces.
 fn take_over(from: &fs::Metadata, to: &Path) -> io::Result<()> {
     #[cfg(unix)]
@@ -346,7 +342,7 @@ fn take_over(from: &fs::Metadata, to: &Path) -> io::Result<()> {
 }
 
 #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no mode bits"))]
-fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -27,7 +27,7 @@ mod sweep;
 mod tests;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -36,7 +36,7 @@ use std::{
 
 use crate::protocol::ThreadId;
 
-use super::{FileEdit, Workspace};
+use super::{FileEdit, FilePath, Workspace};
 use record::{Kind, Record};
 use store::{Read, Store};
 
@@ -53,7 +53,12 @@ pub struct Checkpoints {
     problems: Mutex<Vec<String>>,
     /// What somebody was told of: what stays unreadable would be told of again and again.
     told: Mutex<BTreeSet<String>>,
+    /// Mode bits of files that an editor is about to delete, until their record is written.
+    modes: Mutex<BTreeMap<FilePath, u32>>,
 }
+
+/// Files whose mode bits are kept before they are gone: more than an editor has in hand at once.
+const MAX_MODES: usize = 10_000;
 
 /// Which way a turn is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,13 +84,32 @@ impl Checkpoints {
     pub fn open(folder: &Path, roots: &[PathBuf], now: SystemTime) -> io::Result<Self> {
         let store = Store::open(&folder.join(workspace_name(roots)))?;
         let problems = sweep::sweep_all(folder, &store, now);
-        Ok(Self { store, problems: Mutex::new(problems), told: Mutex::default() })
+        Ok(Self { store, problems: Mutex::new(problems), told: Mutex::default(), modes: Mutex::default() })
     }
 
     /// Whether anything was kept of the workspace with these `roots`. Makes nothing.
     pub fn exist(folder: &Path, roots: &[PathBuf]) -> bool {
         let store = Store::at(folder.join(workspace_name(roots)));
         store.record_files().is_ok_and(|records| !records.is_empty())
+    }
+
+    /// Looks at the files that these edits delete, for the records that are written once they are gone: an undo then gives
+    /// them their mode bits back. For edits that an editor makes.
+    pub fn note_modes(&self, edits: &[FileEdit]) {
+        let deleted = edits.iter().filter(|edit| edit.before.is_some() && edit.after.is_none());
+        let found = deleted.filter_map(|edit| Some((edit.path.clone(), intent::mode(edit.path.disk()?)?)));
+        // Whole at any moment, so a panic elsewhere does not spoil it.
+        let mut modes = self.modes.lock().unwrap_or_else(PoisonError::into_inner);
+        for (path, mode) in found {
+            if modes.len() < MAX_MODES {
+                modes.insert(path, mode);
+            }
+        }
+    }
+
+    fn noted_mode(&self, edit: &FileEdit) -> Option<u32> {
+        let mut modes = self.modes.lock().unwrap_or_else(PoisonError::into_inner);
+        modes.remove(&edit.path).filter(|_| edit.after.is_none())
     }
 
     /// Keeps what has come about of a turn's edits; `done` as they were applied; how the editor ends lines is read from
@@ -169,7 +193,9 @@ impl Checkpoints {
     ) -> io::Result<String> {
         let mut files = Vec::with_capacity(done.len());
         for edit in done {
-            files.push(record::file(&self.store, edit, workspace, now)?);
+            let mut file = record::file(&self.store, edit, workspace, now)?;
+            file.mode = self.noted_mode(edit);
+            files.push(file);
         }
         self.store.write_record(&Record::new(kind, turn, undoes, files, now), now)
     }

@@ -8,12 +8,17 @@ use std::{
 
 use super::{
     position::{Encoding, LineStarts, Range},
+    review::differences,
     shared_ends::shared_ends,
 };
 
 /// Splices that a buffer remembers: more than are typed between two looks of who follows them. Who comes later compares
 /// the texts.
 const MAX_REMEMBERED_SPLICES: usize = 4_096;
+
+/// Splices that one change of the editor counts as. More places change when a text is replaced by another, and then
+/// nothing of it stays in its place.
+const MAX_SPLICES_OF_ONE_CHANGE: usize = 256;
 
 /// A snapshot of one open buffer; cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,22 +123,54 @@ impl Buffer {
         self.replace(replaced, &change.text);
     }
 
-    /// Only what differs is touched: some editors send a whole text, or a whole line, for one character.
+    /// Only what differs is touched: some editors send a whole text, or a whole line, for one character. What they send so
+    /// may be several changes: lines between those are not touched either.
     fn replace(&mut self, replaced: ops::Range<usize>, text: &str) {
-        let (head, tail) = shared_ends(self.text.get(replaced.clone()).unwrap_or_default(), text);
-        let replaced = replaced.start + head..replaced.end - tail;
-        let text = text.get(head..text.len() - tail).unwrap_or_default();
-        if replaced.is_empty() && text.is_empty() {
+        let old = self.text.get(replaced.clone()).unwrap_or_default();
+        let splices = splices(old, text);
+        if splices.is_empty() {
             return;
         }
+        let start = replaced.start;
+        let (head, tail) = shared_ends(old, text);
+        let replaced = start + head..replaced.end - tail;
+        let text = text.get(head..text.len() - tail).unwrap_or_default();
         self.snapshot = OnceLock::new();
         self.text.replace_range(replaced.clone(), text);
-        self.lines.update(&self.text, replaced.clone(), text.len());
-        if self.splices.len() == MAX_REMEMBERED_SPLICES {
-            self.splices.pop_front();
+        self.lines.update(&self.text, replaced, text.len());
+        for splice in splices {
+            if self.splices.len() == MAX_REMEMBERED_SPLICES {
+                self.splices.pop_front();
+            }
+            self.splices.push_back(Splice { at: start + splice.at, ..splice });
+            self.spliced += 1;
         }
-        self.splices.push_back(Splice { at: replaced.start, removed: replaced.len(), inserted: text.len() });
-        self.spliced += 1;
+    }
+}
+
+/// What makes one text the other, each after those before it: nothing, one change, or one for each stretch of lines that
+/// differ where there are several.
+fn splices(old: &str, new: &str) -> Vec<Splice> {
+    let (head, tail) = shared_ends(old, new);
+    let (removed, inserted) = (head..old.len() - tail, head..new.len() - tail);
+    if removed.is_empty() && inserted.is_empty() {
+        return Vec::new();
+    }
+    let has_line_end = |text: Option<&str>| text.is_some_and(|text| text.contains(['\r', '\n']));
+    let may_be_several = has_line_end(Some(old))
+        && has_line_end(Some(new))
+        && (has_line_end(old.get(removed.clone())) || has_line_end(new.get(inserted.clone())));
+    let found = if may_be_several { differences(old, new) } else { Vec::new() };
+    match found.len() {
+        2..=MAX_SPLICES_OF_ONE_CHANGE => {
+            let splice = |(old, new): (ops::Range<usize>, ops::Range<usize>)| Splice {
+                at: new.start,
+                removed: old.len(),
+                inserted: new.len(),
+            };
+            found.into_iter().map(splice).collect()
+        }
+        _ => vec![Splice { at: head, removed: removed.len(), inserted: inserted.len() }],
     }
 }
 

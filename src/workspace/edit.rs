@@ -160,6 +160,13 @@ impl FileEdit {
             .collect()
     }
 
+    /// What goes and what comes at each of [`FileEdit::hunks`].
+    pub fn hunk_texts(&self) -> Vec<(&str, &str)> {
+        let (Some(before), Some(after)) = (&self.before, &self.after) else { return Vec::new() };
+        let texts = |stretch: Stretch| Some((before.text.get(stretch.before)?, after.get(stretch.after)?));
+        stretches(&before.text, after).into_iter().filter_map(texts).collect()
+    }
+
     /// The same edit with only those hunks (by their place in [`FileEdit::hunks`]) that `keep` accepts.
     #[must_use]
     pub fn only(&self, keep: impl Fn(usize) -> bool) -> Self {

@@ -16,6 +16,7 @@ mod differences;
 mod look;
 mod patch;
 mod place;
+mod renew;
 mod tracked;
 
 use std::{
@@ -26,7 +27,9 @@ use std::{
 };
 
 use super::{EditProposal, FileEdit, FilePath, FileText, Workspace, edit::Conflict};
+pub(super) use differences::differences;
 use look::{Parted, part, part_waiting};
+pub use renew::Added;
 use tracked::{Look, Tracked};
 
 /// A proposal that waits. Shared by all who show or take edits; no method waits for another's I/O.
@@ -144,26 +147,48 @@ impl Review {
         review
     }
 
-    /// Takes in more edits, except for files that have something that waits.
-    pub fn add(&self, proposal: EditProposal, workspace: &Workspace) {
-        let together: Vec<_> = proposal.files.iter().map(|edit| proposal.together_with(&edit.path)).collect();
-        let mut state = self.state();
-        for (edit, together) in proposal.files.into_iter().zip(together) {
-            let is_known = [&edit.path, edit.origin()].into_iter().any(|path| state.file_at(path).is_some());
-            if is_known {
-                continue;
+    /// Takes in more edits, except for files that have something that waits. Gives the hunks of each edit that it took.
+    pub fn add(&self, proposal: EditProposal, workspace: &Workspace) -> Vec<Added> {
+        self.state().add(proposal, workspace)
+    }
+
+    /// Takes in what a later turn has made of what waits. Of the edits that it began with, it had `restaged` these and
+    /// these hunks: what it left alone keeps its hunks, what it took back goes, and the rest makes way for its own. Hunks
+    /// that it did not begin with, since they did not fit, stay, unless it has changed their file.
+    ///
+    /// Gives the hunks of each edit that is new, and the hunks that made way though the turn did not know them.
+    pub fn renew(
+        &self,
+        proposal: EditProposal,
+        restaged: (&EditProposal, &BTreeSet<HunkId>),
+        workspace: &Workspace,
+    ) -> (Vec<Added>, Vec<HunkId>) {
+        self.state().renew(proposal, restaged, workspace)
+    }
+
+    /// The names of what waits in a file, by the path of its edit.
+    pub fn ids_of(&self, path: &FilePath) -> BTreeSet<HunkId> {
+        let state = self.state();
+        state.files.get(path).into_iter().flat_map(|file| &file.units).map(|unit| unit.id).collect()
+    }
+
+    /// Tells the hunks that a selection names from the others, without those that are tied to them.
+    pub fn is_in(&self, selection: &Selection) -> impl Fn(HunkId) -> bool + use<> {
+        let meant = match selection {
+            Selection::All => self.ids(),
+            Selection::File(path) => {
+                let path = self.state().file_at(path).map(|file| file.basis.edit.path.clone());
+                path.map(|path| self.ids_of(&path)).unwrap_or_default()
             }
-            let State { files, next } = &mut *state;
-            let path = edit.path.clone();
-            let mut file = Tracked::new(edit, together, || {
-                *next += 1;
-                HunkId(*next)
-            });
-            if let Some(since) = workspace.overlay().since(file.basis.edit.origin(), None) {
-                file.see_document(&since);
-            }
-            files.insert(path, file);
-        }
+            Selection::Hunk(id) => BTreeSet::from([*id]),
+            Selection::Hunks(ids) => ids.clone(),
+        };
+        move |id| meant.contains(&id)
+    }
+
+    /// The names of all that waits.
+    pub fn ids(&self) -> BTreeSet<HunkId> {
+        self.state().files.values().flat_map(|file| &file.units).map(|unit| unit.id).collect()
     }
 
     /// Whether nothing waits any more: everything was accepted or rejected.
@@ -235,7 +260,7 @@ impl Review {
     /// part of it.
     pub fn remaining(&self, workspace: &Workspace) -> Remaining {
         let looks = self.look_at_all(workspace);
-        let Parted { files, left_out } = part_waiting(&looks, workspace);
+        let Parted { files, left_out } = part_waiting(&looks, workspace, |_| true);
         Remaining {
             proposal: EditProposal { files: files.into_iter().map(|file| file.edit).collect() },
             left_out,
@@ -245,9 +270,15 @@ impl Review {
     /// The unified diff of what waits against the texts of now. Conflicts stand before it in words, on lines that
     /// begin with `#`, which tools that apply diffs skip.
     pub fn diff(&self, workspace: &Workspace) -> String {
+        self.diff_of(workspace, |_| true)
+    }
+
+    /// The same of some hunks alone.
+    pub fn diff_of(&self, workspace: &Workspace, is_meant: impl Fn(HunkId) -> bool) -> String {
         let looks = self.look_at_all(workspace);
         let mut out = String::new();
-        for view in looks.iter().flat_map(|look| look.views(workspace)) {
+        let views = looks.iter().flat_map(|look| look.views(workspace));
+        for view in views.filter(|view| is_meant(view.id)) {
             let HunkState::Conflict(reason) = &view.state else { continue };
             let _ = writeln!(out, "# not in this diff: {}", reason.replace(['\r', '\n'], " "));
             for (sign, text) in [('-', &view.before), ('+', &view.after)] {
@@ -256,7 +287,7 @@ impl Review {
                 }
             }
         }
-        for file in part_waiting(&looks, workspace).files {
+        for file in part_waiting(&looks, workspace, is_meant).files {
             out.push_str(&file.edit.diff());
         }
         out

@@ -384,6 +384,8 @@ fn the_question_is_about_what_is_left_after_a_word_elsewhere() {
     for (title, expected) in [("Apply", "A\nA\nb\nC\nd\nf\n"), ("Reject", "A\nA\nb\nc\nd\ne\nf\n")] {
         let (project, model) = (project(), model(Wire::Chat));
         let mut client = Client::start(&project, &model);
+        // That the file is not saved.
+        client.tolerate("window/showMessage");
         client.open("/x.txt");
         client.ask("Change three places.");
         let question = client.wait_request("window/showMessageRequest");

@@ -400,3 +400,61 @@ fn a_change_too_long_for_a_question_waits_for_the_end_of_the_turn() {
     assert_eq!(result["edits"], "proposed", "{result}");
     client.reply(&question, Answer::Result(Value::Null));
 }
+
+/// The user types while the editor is about to apply a step.
+#[test]
+fn what_the_user_types_elsewhere_in_the_file_does_not_void_an_edit() {
+    on_every_wire(|wire| {
+        for (typed, told, expected) in [
+            ("mine\nb\nc\nd\n", APPLIED, "mine\nb\nc\nD\n"),
+            ("a\nmine\nc\nd\n", "applied only in part: a.txt", "a\nmine\nc\nD\n"),
+        ] {
+            let project = Project::new("//- /a.txt\na\nb\nc\nd\n");
+            let both = call(
+                "edit_file",
+                json!({"path": "a.txt", "edits": [
+                    {"find": "b", "replace": "B"}, {"find": "d", "replace": "D"},
+                ]}),
+            );
+            let step = if told == APPLIED { edit("d", "D") } else { both };
+            let model = FakeModel::start(wire, [step, text("Done.")]);
+            let mut client = immediate(&project, &model, Manner::VsCode);
+            let mut is_first = true;
+            client.on_request("workspace/applyEdit", move |_| match std::mem::take(&mut is_first) {
+                true => Answer::Never,
+                false => Answer::Apply,
+            });
+            client.open("/a.txt");
+            let ask = client.send_ask("Change it.");
+            let applying = wait_edit(&client);
+            client.replace("/a.txt", typed);
+            client.reply(&applying, Answer::Apply);
+
+            client.wait(&ask).unwrap();
+
+            client.wait_text("/a.txt", expected);
+            assert!(
+                last_output(&model.requests()[1]).contains(told),
+                "{}",
+                last_output(&model.requests()[1])
+            );
+        }
+    });
+}
+
+#[test]
+fn nothing_in_the_words_of_an_editor_moves_a_cursor_or_turns_the_text() {
+    let project = Project::new("//- /a.txt\nA\n");
+    let model = FakeModel::start(Wire::Chat, [edit("A", "B"), text("No.")]);
+    let mut client = immediate(&project, &model, Manner::VsCode);
+    let reason = "no\u{1b}[31m \u{202e}txt";
+    client.on_request("workspace/applyEdit", move |_| {
+        Answer::Result(json!({"applied": false, "failureReason": reason}))
+    });
+
+    let result = client.ask("Make it B.");
+
+    let shown = r"no\u{1b}[31m \u{202e}txt";
+    assert!(result["detail"].as_str().unwrap().contains(shown), "{result}");
+    assert!(last_output(&model.requests()[1]).contains(shown), "{}", last_output(&model.requests()[1]));
+}

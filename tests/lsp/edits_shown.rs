@@ -233,3 +233,18 @@ fn hints_are_gone_before_the_answer_to_shutdown() {
         (last.message["result"] == Value::Null && last.message.get("method").is_none()).then_some(())
     });
 }
+
+#[test]
+fn show_above_a_hunk_shows_that_hunk_alone() {
+    let (project, model) = (project(), model());
+    let mut client = asked(Client::start(&project, &model));
+    let lenses = lenses(&mut client);
+    let show = lenses.iter().find(|lens| lens["command"]["title"] == "Show").unwrap();
+
+    let shown = client.command("askls.showEdits", show["command"]["arguments"][0].clone());
+
+    let diff = shown["diff"].as_str().unwrap();
+    assert!(diff.contains("-c\n+  C 1\n+  C 2\n") && !diff.contains("+g"), "{diff}");
+    assert_eq!(client.read_shown(&shown["uri"]), diff);
+    assert_eq!(shown["edits"][0]["hunks"].as_array().unwrap().len(), 2, "{shown}");
+}

@@ -8,17 +8,17 @@ use crate::support::{
     Answer, Client, FakeModel, Manner, Project, capabilities, client::ServerRequest, model::*, on_every_wire,
 };
 
-const UNDO: &str = "askls.undoTurn";
-const REDO: &str = "askls.redoTurn";
-const MERGE: &str = "Undo the agent's part";
-const RESTORE: &str = "Restore the whole file";
-const LEAVE: &str = "Leave it";
+pub(crate) const UNDO: &str = "askls.undoTurn";
+pub(crate) const REDO: &str = "askls.redoTurn";
+pub(crate) const MERGE: &str = "Undo the agent's part";
+pub(crate) const RESTORE: &str = "Restore the whole file";
+pub(crate) const LEAVE: &str = "Leave it";
 
-fn edit(path: &str, find: &str, replace: &str) -> Reply {
+pub(crate) fn edit(path: &str, find: &str, replace: &str) -> Reply {
     call("edit_file", json!({"path": path, "find": find, "replace": replace}))
 }
 
-fn applying(project: &Project, model: &FakeModel) -> Client {
+pub(crate) fn applying(project: &Project, model: &FakeModel) -> Client {
     let mut client = Client::builder(project).model(model).settings(json!({"edits": "apply"})).start();
     // What an undo did.
     client.tolerate("window/showMessage");
@@ -26,7 +26,7 @@ fn applying(project: &Project, model: &FakeModel) -> Client {
 }
 
 /// One edit of `a.txt` from `1\n2\n3\n` to `1\ntwo\n3\n`, applied.
-fn turn_of_one_edit(project: &Project) -> (FakeModel, Client) {
+pub(crate) fn turn_of_one_edit(project: &Project) -> (FakeModel, Client) {
     let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two"), text("Two.")]);
     let mut client = applying(project, &model);
     client.open("/a.txt");
@@ -35,7 +35,7 @@ fn turn_of_one_edit(project: &Project) -> (FakeModel, Client) {
     (model, client)
 }
 
-fn one_file() -> Project {
+pub(crate) fn one_file() -> Project {
     Project::new("//- /a.txt\n1\n2\n3\n")
 }
 
@@ -179,54 +179,6 @@ fn turns_are_undone_one_after_the_other() {
     client.wait_text("/a.txt", "1\ntwo\n3\n");
 }
 
-#[test]
-fn what_the_user_typed_since_is_asked_about_and_every_answer_does_what_it_says() {
-    let typed = "1\ntwo\n3\nmine\n";
-    let answers = [
-        (json!({"title": MERGE}), true, "1\n2\n3\nmine\n"),
-        (json!({"title": RESTORE}), true, "1\n2\n3\n"),
-        (json!({"title": LEAVE}), false, typed),
-        (Value::Null, false, typed),
-        (json!({"title": "something else"}), false, typed),
-    ];
-    for manner in [Manner::VsCode, Manner::Neovim] {
-        for (answer, is_undone, expected) in answers.clone() {
-            let project = one_file();
-            let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two"), text("Two.")]);
-            let mut client = Client::builder(&project)
-                .model(&model)
-                .settings(json!({"edits": "apply"}))
-                .manner(manner)
-                .start();
-            client.tolerate("window/showMessage");
-            client.open("/a.txt");
-            client.ask("Write it out.");
-            client.wait_text("/a.txt", "1\ntwo\n3\n");
-            client.replace("/a.txt", typed);
-
-            let undo = client.send_command(UNDO, json!({}));
-            let question = client.wait_request("window/showMessageRequest");
-            client.reply(&question, Answer::Result(answer.clone()));
-            let undone = client.wait(&undo).unwrap();
-
-            let message = question.params["message"].as_str().unwrap();
-            assert!(
-                message.starts_with("a.txt has changed since.") && message.contains("Write it out."),
-                "{message}"
-            );
-            let titles: Vec<_> = question.params["actions"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|action| &action["title"])
-                .collect();
-            assert_eq!(titles, [MERGE, RESTORE, LEAVE]);
-            assert_eq!(undone["undone"], is_undone, "{answer}: {undone}");
-            client.wait_text("/a.txt", expected);
-        }
-    }
-}
-
 /// What comes back is a new file to the editor, which it holds in a buffer that nobody sees.
 #[test]
 fn a_deletion_that_was_taken_back_and_is_not_saved_is_told_of() {
@@ -268,148 +220,6 @@ fn what_could_not_be_undone_can_be_undone_when_it_is_possible() {
     std::fs::remove_dir(&place).unwrap();
     assert_eq!(client.command(UNDO, json!({}))["undone"], true);
     client.wait_text("/gone.txt", "G\n");
-}
-
-#[test]
-fn the_answer_may_come_with_the_command() {
-    let typed = "1\ntwo\n3\nmine\n";
-    for (on_conflict, expected) in [("merge", "1\n2\n3\nmine\n"), ("restore", "1\n2\n3\n"), ("cancel", typed)]
-    {
-        let project = one_file();
-        let (_model, mut client) = turn_of_one_edit(&project);
-        client.tolerate("window/showMessage");
-        client.replace("/a.txt", typed);
-
-        let undone = client.command(UNDO, json!({"onConflict": on_conflict}));
-
-        assert_eq!(undone["undone"], on_conflict != "cancel", "{undone}");
-        client.wait_text("/a.txt", expected);
-    }
-}
-
-#[test]
-fn what_was_typed_over_by_a_restore_comes_back_with_a_redo() {
-    let project = one_file();
-    let (_model, mut client) = turn_of_one_edit(&project);
-    client.replace("/a.txt", "1\nmine\n3\n");
-
-    client.command(UNDO, json!({"onConflict": "restore"}));
-    client.wait_text("/a.txt", "1\n2\n3\n");
-    client.command(REDO, json!({}));
-
-    client.wait_text("/a.txt", "1\nmine\n3\n");
-}
-
-#[test]
-fn a_redo_asks_as_an_undo_does() {
-    let project = one_file();
-    let (_model, mut client) = turn_of_one_edit(&project);
-    client.command(UNDO, json!({}));
-    client.replace("/a.txt", "1\n2\n3\nmine\n");
-
-    let redo = client.send_command(REDO, json!({}));
-    let question = client.wait_request("window/showMessageRequest");
-    client.reply(&question, Answer::Result(json!({"title": "Redo the agent's part"})));
-
-    assert!(
-        question.params["message"]
-            .as_str()
-            .unwrap()
-            .contains("How should askls redo the turn \"Write it out.\"?"),
-        "{question:?}"
-    );
-    assert_eq!(client.wait(&redo).unwrap()["redone"], true);
-    client.wait_text("/a.txt", "1\ntwo\n3\nmine\n");
-}
-
-#[test]
-fn changes_in_the_same_lines_cannot_be_told_apart_and_are_not_touched_by_a_merge() {
-    let project = one_file();
-    let (_model, mut client) = turn_of_one_edit(&project);
-    client.tolerate("window/showMessage");
-    client.replace("/a.txt", "1\ntwo!\n3\n");
-
-    let undone = client.command(UNDO, json!({"onConflict": "merge"}));
-    assert_eq!(undone["undone"], false, "{undone}");
-    assert!(undone["reason"].as_str().unwrap().contains("in the same lines"), "{undone}");
-
-    let undo = client.send_command(UNDO, json!({}));
-    let question = client.wait_request("window/showMessageRequest");
-    let titles = question.params["actions"].clone();
-    assert_eq!(titles, json!([{"title": RESTORE}, {"title": LEAVE}]));
-    client.reply(&question, Answer::Result(Value::Null));
-    client.wait(&undo).unwrap();
-    assert_eq!(client.text("/a.txt").unwrap(), "1\ntwo!\n3\n");
-}
-
-/// The answer was given for another text.
-#[test]
-fn who_types_on_while_the_question_is_open_is_asked_again() {
-    let project = one_file();
-    let (_model, mut client) = turn_of_one_edit(&project);
-    client.replace("/a.txt", "1\ntwo\n3\nmine\n");
-    let undo = client.send_command(UNDO, json!({}));
-    let question = client.wait_request("window/showMessageRequest");
-    client.replace("/a.txt", "1\ntwo\n3\nmine too\n");
-    // The change is known to the server when it answers what was sent after it.
-    client.command("askls.status", json!({}));
-    client.reply(&question, Answer::Result(json!({"title": RESTORE})));
-
-    let again = client.wait_request("window/showMessageRequest");
-    client.reply(&again, Answer::Result(Value::Null));
-
-    assert_eq!(client.wait(&undo).unwrap()["undone"], false);
-    client.wait_notification("window/showMessage");
-    assert_eq!(client.text("/a.txt").unwrap(), "1\ntwo\n3\nmine too\n");
-}
-
-#[test]
-fn a_second_undo_waits_for_nobody() {
-    let project = one_file();
-    let (_model, mut client) = turn_of_one_edit(&project);
-    client.tolerate("window/showMessage");
-    client.replace("/a.txt", "1\ntwo\n3\nmine\n");
-    let first = client.send_command(UNDO, json!({}));
-    let question = client.wait_request("window/showMessageRequest");
-
-    let second = client.command(UNDO, json!({}));
-
-    assert!(second["reason"].as_str().unwrap().contains("answer its question first"), "{second}");
-    client.reply(&question, Answer::Result(json!({"title": MERGE})));
-    assert_eq!(client.wait(&first).unwrap()["undone"], true);
-}
-
-/// The edit is in a buffer of the first editor that was never saved: the turn is not taken for undone.
-#[test]
-fn a_second_editor_leaves_what_the_first_has_not_saved() {
-    let project = one_file();
-    let (model, mut first) = turn_of_one_edit(&project);
-    let mut second = applying(&project, &model);
-
-    let undone = second.command(UNDO, json!({}));
-    assert_eq!(undone["undone"], false, "{undone}");
-    assert!(
-        undone["reason"].as_str().unwrap().contains("a.txt on disk does not contain this turn"),
-        "{undone}"
-    );
-    second.wait_notification("window/showMessage");
-
-    assert_eq!(first.command(UNDO, json!({}))["undone"], true);
-    first.wait_text("/a.txt", "1\n2\n3\n");
-}
-
-#[test]
-fn a_turn_is_undone_after_the_server_was_started_anew() {
-    let project = one_file();
-    let (model, client) = turn_of_one_edit(&project);
-    project.write("/a.txt", client.text("/a.txt").unwrap());
-    drop(client);
-
-    let mut client = applying(&project, &model);
-    let undone = client.command(UNDO, json!({}));
-
-    assert_eq!(undone["undone"], true, "{undone}");
-    client.wait_text("/a.txt", "1\n2\n3\n");
 }
 
 #[test]
@@ -512,33 +322,6 @@ fn what_the_editor_cannot_do_is_done_to_files_that_it_has_not_open() {
     client.wait_text("/a.txt", "1\ntwo\n3\n");
 }
 
-#[test]
-fn without_checkpoints_nothing_is_kept_and_the_user_is_told_why() {
-    let project = one_file();
-    let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two"), text("Two.")]);
-    let mut client = Client::builder(&project)
-        .model(&model)
-        .settings(json!({"edits": "apply", "checkpoints": false}))
-        .start();
-    client.open("/a.txt");
-    client.ask("Write it out.");
-    let undone = client.command(UNDO, json!({}));
-    assert!(undone["reason"].as_str().unwrap().contains("`checkpoints` is off"), "{undone}");
-    client.wait_notification("window/showMessage");
-    assert!(!project.home().join(".state/askls").exists());
-}
-
-/// The journal cannot be written: the edit is there all the same.
-#[test]
-fn an_edit_without_its_checkpoint_is_told_of() {
-    let project = one_file();
-    std::fs::create_dir_all(project.home()).unwrap();
-    std::fs::write(project.home().join(".state"), "a file in the way").unwrap();
-    let (_model, client) = turn_of_one_edit(&project);
-    let shown = client.wait_notification("window/showMessage");
-    assert!(shown["message"].as_str().unwrap().contains("cannot keep them to be undone as one"), "{shown}");
-}
-
 /// The editor applies it although nobody waits for its answer any more.
 #[test]
 fn an_edit_that_came_about_after_a_cancel_can_be_undone_too() {
@@ -567,30 +350,39 @@ fn an_edit_that_came_about_after_a_cancel_can_be_undone_too() {
     client.wait_text("/a.txt", "1\n2\n3\n");
 }
 
+/// What the turn has left there is a link by now, and the text behind it somebody else's.
+#[cfg(unix)]
 #[test]
-fn a_damaged_checkpoint_is_told_of_and_those_before_it_can_be_undone() {
-    let project = one_file();
-    let model = FakeModel::start(
-        Wire::Chat,
-        [edit("a.txt", "1", "one"), text("One."), edit("a.txt", "2", "two"), text("Two.")],
-    );
-    let mut client = applying(&project, &model);
-    client.open("/a.txt");
-    client.ask("First.");
-    client.ask("Second.");
-    project.write("/a.txt", client.text("/a.txt").unwrap());
-    drop(client);
-    let workspace =
-        std::fs::read_dir(project.home().join(".state/askls/checkpoints")).unwrap().next().unwrap();
-    let records = std::fs::read_dir(workspace.unwrap().path().join("records")).unwrap();
-    let newest = records.map(|record| record.unwrap().path()).max().unwrap();
-    std::fs::write(&newest, "{\"version\":1,").unwrap();
+fn a_file_that_a_link_has_taken_the_place_of_is_not_written_through_the_link() {
+    let project = Project::new("//- /a.txt\n1\n2\n3\n//- /other.txt\n1\ntwo\n3\n");
+    let (_model, mut client) = turn_of_one_edit(&project);
+    client.close("/a.txt");
+    std::fs::remove_file(project.root().join("a.txt")).unwrap();
+    std::os::unix::fs::symlink("other.txt", project.root().join("a.txt")).unwrap();
 
-    let mut client = applying(&project, &model);
-    let undone = client.command(UNDO, json!({"onConflict": "merge"}));
+    let undone = client.command(UNDO, json!({"onConflict": "restore"}));
 
-    assert!(undone["reason"].as_str().unwrap().contains("is damaged; it was put aside in"), "{undone}");
-    assert_eq!(undone["undone"], true, "{undone}");
-    client.wait_notification("window/showMessage");
-    client.wait_text("/a.txt", "1\ntwo\n3\n");
+    assert_eq!(undone["undone"], false, "{undone}");
+    assert!(undone["reason"].as_str().unwrap().contains("a link leads to another file"), "{undone}");
+    assert_eq!(project.read("/other.txt"), "1\ntwo\n3\n");
+    assert_eq!(client.seen("workspace/applyEdit").len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_the_editor_has_deleted_comes_back_with_its_mode_bits() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = Project::new("//- /run.sh\n#!/bin/sh\n");
+    let place = project.root().join("run.sh");
+    std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o750)).unwrap();
+    let step = call("delete_file", json!({"path": "run.sh"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Gone.")]);
+    let mut client = applying(&project, &model);
+    client.ask("Delete it.");
+    client.wait_gone("/run.sh");
+
+    client.command(UNDO, json!({}));
+
+    client.wait_text("/run.sh", "#!/bin/sh\n");
+    assert_eq!(std::fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o750);
 }

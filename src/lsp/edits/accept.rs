@@ -6,14 +6,15 @@ use super::{
     Accepted, EditsWord,
     apply::{APPLY_LIMIT, Applied, Left, Sees, reasons},
     names::{not_saved, were},
+    proposers::Whose,
     question::QUESTION_LIMIT,
 };
 use crate::{
-    lsp::{editor::one_line, lsp_types::MessageType, session::Session},
+    lsp::{commands::EditParams, editor::one_line, lsp_types::MessageType, session::Session},
     protocol::ThreadId,
     workspace::{
         EditProposal, FileEdit, FilePath,
-        checkpoints::{Direction, TurnMark},
+        checkpoints::Direction,
         edit::Conflict,
         review::{HunkId, HunkState, Review, Selection, TakenFile},
     },
@@ -98,7 +99,8 @@ impl Session {
         self.offer_changed(&taking.thread_id);
         let proposal = taking.proposal();
         taking.is_with_editor = true;
-        let Applied { word, done, left, is_refused } = self.apply(&proposal, way).await;
+        let Applied { word, done, left, kept, is_refused } =
+            self.apply(&proposal, way, Some(&taking.whose)).await;
         // What the user did not tick they know.
         let is_told = |left: &&Left| way == Way::AtOnce || left.is_impossible;
         let mut reasons_left: Vec<String> =
@@ -118,7 +120,8 @@ impl Session {
         }
         let is_partial = !done.is_empty();
         let is_outdated = way == Way::AtOnce && is_refused && !is_partial && taking.is_outdated();
-        let kept = self.keep_checkpoint(&taking.turn, done.clone());
+        let new = done.iter().filter(|file| !kept.contains(&file.path)).cloned().collect();
+        let kept = self.keep_checkpoints(taking.whose.goes(new));
         taking.end(&happened.hunks);
         kept.await;
         let prefix = match (is_partial, left_whole.is_empty()) {
@@ -151,9 +154,9 @@ impl Session {
         // Should nobody wait for it any more, what was taken is dropped with the result, and so put back.
         let take = move || {
             let taken = review.take(&session.workspace, &selection)?;
-            let turn = session.offering_turn(&thread_id);
-            let taking =
-                Taking { session, thread_id, turn, review, files: taken.files, is_with_editor: false };
+            let whose = session.whose(&thread_id, &review, &taken);
+            let files = taken.files;
+            let taking = Taking { session, thread_id, whose, review, files, is_with_editor: false };
             Ok((taking, taken.left_out))
         };
         tokio::task::spawn_blocking(take).await.unwrap_or_else(|error| {
@@ -227,7 +230,8 @@ impl Session {
                 }
             }
             Some(SHOW_EDITS) => {
-                if let Err(error) = self.show_edits(Some(thread_id.clone())).await {
+                let params = EditParams { thread_id: Some(thread_id.clone()), ..EditParams::default() };
+                if let Err(error) = self.show_edits(&params).await {
                     tracing::warn!(%error, "the edits cannot be shown");
                 }
             }
@@ -249,8 +253,7 @@ fn listed<'a>(ids: impl Iterator<Item = &'a HunkId> + Clone) -> String {
 struct Taking {
     session: Arc<Session>,
     thread_id: ThreadId,
-    /// The turn that has made them.
-    turn: TurnMark,
+    whose: Whose,
     review: Arc<Review>,
     files: Vec<TakenFile>,
     /// The editor has them, and cannot be told to leave them.
@@ -323,7 +326,8 @@ impl Taking {
     /// Edits that the editor applies though nobody waits for its answer any more are not offered for ever.
     fn watch(&self) {
         let (session, review) = (Arc::clone(&self.session), Arc::clone(&self.review));
-        let (thread_id, turn, files) = (self.thread_id.clone(), self.turn.clone(), self.files.clone());
+        let (thread_id, files) = (self.thread_id.clone(), self.files.clone());
+        let whose = self.whose.clone();
         self.session.spawn(async move {
             let all: Vec<_> = files.iter().map(|file| &file.edit).collect();
             // What has not come about then stays on offer.
@@ -333,7 +337,7 @@ impl Taking {
                 review.accepted(&file.hunks);
                 done.push(file.edit.clone());
             }
-            session.keep_checkpoint(&turn, done).await;
+            session.keep_checkpoints(whose.goes(done)).await;
             session.offer_changed(&thread_id);
         });
     }
@@ -344,16 +348,16 @@ impl Drop for Taking {
         let hunks: Vec<HunkId> = self.files.iter().flat_map(|file| file.hunks.iter().copied()).collect();
         self.review.put_back(&hunks);
         let current = self.session.review(&self.thread_id);
-        if current.is_some_and(|current| Arc::ptr_eq(&current, &self.review)) {
-            if self.is_with_editor {
-                self.watch();
-            }
-            self.session.offer_changed(&self.thread_id);
-            return;
+        let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, &self.review));
+        // A newer turn has put something in their place, or the offer went meanwhile.
+        let waiting = if is_current { self.review.ids() } else { BTreeSet::new() };
+        let is_gone = |file: &TakenFile| !file.hunks.iter().any(|id| waiting.contains(id));
+        let gone = self.files.iter().filter(|file| is_gone(file)).map(|file| file.edit.clone()).collect();
+        if is_current && self.is_with_editor {
+            self.watch();
         }
-        // A newer turn has replaced the offer, or it went meanwhile.
-        let files = std::mem::take(&mut self.files);
-        self.session.offer_more(&self.thread_id, files.into_iter().map(|file| file.edit).collect());
+        self.session.offer_changed(&self.thread_id);
+        self.session.offer_more(&self.thread_id, gone, &self.whose);
     }
 }
 

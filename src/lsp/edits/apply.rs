@@ -9,12 +9,16 @@ use super::{
     accept::Way,
     names::named,
     part::{PlaceNow, likeness, places},
+    proposers::Whose,
     question::QUESTION_LIMIT,
     workspace_edit::{self, Target},
 };
 use crate::{
     agent::Reach,
-    lsp::{editor::RequestError, session::Session},
+    lsp::{
+        editor::{RequestError, one_line},
+        session::Session,
+    },
     workspace::{EditProposal, FileEdit, FilePath, checkpoints::Direction, edit::Conflict},
 };
 
@@ -34,6 +38,9 @@ const TELL_LIMIT: Duration = Duration::from_millis(500);
 /// How soon the disk is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
+/// Longest reason that an editor gives; more is no reason.
+const MAX_REASON: usize = 500;
+
 /// Reasons that a message gives; the others are counted.
 const MAX_REASONS: usize = 5;
 
@@ -43,12 +50,14 @@ pub(super) struct Applied {
     pub(super) word: EditsWord,
     pub(super) done: Vec<FileEdit>,
     pub(super) left: Vec<Left>,
+    /// Of what was done, what has its checkpoint already.
+    pub(super) kept: Vec<FilePath>,
     /// The editor said no to some of it. One that says yes and shows nothing may have a user who took it back.
     pub(super) is_refused: bool,
 }
 
 /// An edit that did not come about.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Left {
     pub(super) file: FileEdit,
     pub(super) reason: String,
@@ -58,19 +67,26 @@ pub(super) struct Left {
 
 impl Applied {
     fn nothing(proposal: &EditProposal, word: EditsWord, reason: &str) -> Self {
-        Self { word, done: Vec::new(), left: left(&proposal.files, reason), is_refused: false }
+        let left = left(&proposal.files, reason);
+        Self { word, done: Vec::new(), left, kept: Vec::new(), is_refused: false }
     }
 }
 
-fn left<F: std::borrow::Borrow<FileEdit>>(files: &[F], reason: &str) -> Vec<Left> {
+pub(super) fn left<F: std::borrow::Borrow<FileEdit>>(files: &[F], reason: &str) -> Vec<Left> {
     let left =
         |file: &F| Left { file: file.borrow().clone(), reason: reason.to_owned(), is_impossible: false };
     files.iter().map(left).collect()
 }
 
 impl Session {
-    /// Applies a proposal through the editor as far as the editor goes along.
-    pub(super) async fn apply(self: &Arc<Self>, proposal: &EditProposal, way: Way) -> Applied {
+    /// Applies a proposal through the editor as far as the editor goes along. New files that it does not make are written
+    /// here, with the checkpoint of `whose` turn before; for an undo, which has no such turn, they are left to the caller.
+    pub(super) async fn apply(
+        self: &Arc<Self>,
+        proposal: &EditProposal,
+        way: Way,
+        whose: Option<&Whose>,
+    ) -> Applied {
         if !self.client().apply_edit {
             let reason = format!("{TAKES_NO_EDITS}; askls.showEdits has the diff");
             return Applied::nothing(proposal, EditsWord::Refused, &reason);
@@ -96,13 +112,18 @@ impl Session {
             let label = format!("{} in {}", what(way), named(&plan.through_editor));
             (done, remaining, is_refused) = self.send(edit, &plan.through_editor, &label, limit).await;
         }
-        match remaining.first().map(|left| left.reason.clone()) {
+        let mut kept = Vec::new();
+        match (remaining.first().map(|left| left.reason.clone()), whose) {
             // New files belong to the rest.
-            Some(reason) => remaining.extend(left(&plan.on_disk, &reason)),
-            None => match self.create_on_disk(&plan.on_disk).await {
-                Ok(()) => done.extend(plan.on_disk.iter().map(|&file| file.clone())),
-                Err(reason) => remaining.extend(left(&plan.on_disk, &reason)),
-            },
+            (Some(reason), _) => remaining.extend(left(&plan.on_disk, &reason)),
+            (None, None) => plan.impossible.extend(plan.on_disk.iter().map(|&file| (file, "make"))),
+            (None, Some(whose)) => {
+                let new = plan.on_disk.iter().map(|&file| file.clone()).collect();
+                let created = self.create_on_disk(new, whose).await;
+                done.extend(created.done);
+                kept = created.kept;
+                remaining.extend(created.left);
+            }
         }
         remaining.extend(plan.impossible.iter().map(|&(file, what)| Left {
             file: file.clone(),
@@ -113,7 +134,7 @@ impl Session {
             is_impossible: true,
         }));
         let word = if done.is_empty() { EditsWord::Refused } else { EditsWord::Applied };
-        Applied { word, done, left: remaining, is_refused }
+        Applied { word, done, left: remaining, kept, is_refused }
     }
 
     /// Why the edits no longer fit their files.
@@ -125,8 +146,19 @@ impl Session {
                 lost.path
             ));
         }
-        let (workspace, proposal) = (Arc::clone(&self.workspace), proposal.clone());
-        let conflicts = match tokio::task::spawn_blocking(move || proposal.conflicts(&workspace)).await {
+        let (session, proposal) = (Arc::clone(self), proposal.clone());
+        let look = move || {
+            let conflicts = proposal.conflicts(&session.workspace);
+            let deletes = proposal.files.iter().any(|file| file.after.is_none());
+            // Whoever keeps the edits meets the same error and tells of it.
+            if let (true, true, Ok(Some(checkpoints))) =
+                (conflicts.is_empty(), deletes, session.checkpoints())
+            {
+                checkpoints.note_modes(&proposal.files);
+            }
+            conflicts
+        };
+        let conflicts = match tokio::task::spawn_blocking(look).await {
             Ok(conflicts) => conflicts,
             Err(error) => return Some(format!("the files could not be compared: {error}")),
         };
@@ -162,7 +194,7 @@ impl Session {
         let refusal = match &answer {
             Ok(answer) if answer.get("applied").and_then(Value::as_bool) == Some(true) => None,
             Ok(answer) => Some(match answer.get("failureReason").and_then(Value::as_str) {
-                Some(reason) => RequestError::Refused(reason.to_owned()).to_string(),
+                Some(reason) => RequestError::Refused(one_line(reason, MAX_REASON)).to_string(),
                 None => "the editor refused without a reason".to_owned(),
             }),
             Err(error) => Some(error.to_string()),
@@ -298,21 +330,6 @@ impl Session {
     pub(super) fn unsaved<'a>(&self, edits: impl IntoIterator<Item = &'a FileEdit>) -> Vec<FilePath> {
         let unsaved = edits.into_iter().filter(|edit| self.reach(edit) != Reach::Saved);
         unsaved.map(|edit| edit.path.clone()).collect()
-    }
-
-    /// Writes new files for an editor that makes none.
-    async fn create_on_disk(self: &Arc<Self>, files: &[&FileEdit]) -> std::result::Result<(), String> {
-        if files.is_empty() {
-            return Ok(());
-        }
-        let proposal = EditProposal { files: files.iter().map(|&file| file.clone()).collect() };
-        let workspace = Arc::clone(&self.workspace);
-        let written = tokio::task::spawn_blocking(move || proposal.apply_to_disk(&workspace)).await;
-        match written {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(conflicts)) => Err(format!("new files were not written: {}", reasons(&conflicts))),
-            Err(error) => Err(format!("new files were not written: {error}")),
-        }
     }
 }
 

@@ -12,13 +12,8 @@ use std::{
 
 use tokio::sync::Semaphore;
 
-use crate::{
-    lsp::session::Session,
-    workspace::{
-        FileEdit,
-        checkpoints::{Checkpoints, TurnMark},
-    },
-};
+use super::proposers::Go;
+use crate::{lsp::session::Session, workspace::checkpoints::Checkpoints};
 
 /// The session's way to its checkpoints.
 #[derive(Debug)]
@@ -61,20 +56,17 @@ impl Session {
         Ok(Some(checkpoints))
     }
 
-    /// Keeps what has come about. Begins at once, and comes to its end though nobody waits for it: what the editor has done
+    /// Keeps what has come about, by turns, the oldest first. Begins at once, and comes to its end though nobody waits for it: what the editor has done
     /// must not lack its checkpoint because the turn was cancelled meanwhile.
-    pub(super) fn keep_checkpoint(
-        self: &Arc<Self>,
-        turn: &TurnMark,
-        done: Vec<FileEdit>,
-    ) -> impl Future<Output = ()> + use<> {
-        let (session, turn) = (Arc::clone(self), turn.clone());
+    pub(super) fn keep_checkpoints(self: &Arc<Self>, goes: Vec<Go>) -> impl Future<Output = ()> + use<> {
+        let session = Arc::clone(self);
         let keep = move || -> io::Result<()> {
-            if done.is_empty() {
+            if goes.is_empty() {
                 return Ok(());
             }
-            if let Some(checkpoints) = session.checkpoints()? {
-                checkpoints.keep(&turn, &done, &session.workspace, SystemTime::now())?;
+            let Some(checkpoints) = session.checkpoints()? else { return Ok(()) };
+            for (turn, done) in &goes {
+                checkpoints.keep(turn, done, &session.workspace, SystemTime::now())?;
             }
             Ok(())
         };

@@ -1,19 +1,30 @@
 //! The store of offers: what waits for the user's word, by the thread that proposed it.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::names::named;
+use super::{
+    names::named,
+    proposers::{self, MadeByPath, Proposer, Rest, Restaged, Whose},
+};
 use crate::{
     lsp::{commands::EditParams, session::Session},
     protocol::ThreadId,
+    tools::output::visible_path,
     workspace::{
         EditProposal, FileEdit, FilePath,
-        review::{HunkView, Remaining, Review, Selection},
+        checkpoints::TurnMark,
+        review::{HunkId, HunkView, Remaining, Review, Selection, Taken},
     },
 };
 
 /// Offers that are kept; more than anybody decides about, and each may hold the text of many files.
 const MAX_OFFERS: usize = 100;
+
+/// Places that a message names; the others are counted.
+const MAX_PLACES: usize = 5;
 
 /// Edits that wait for the user's word.
 #[derive(Clone, Debug)]
@@ -21,39 +32,123 @@ pub(in crate::lsp) struct Offer {
     /// Grows with each offer, and each time that something of one is decided.
     pub(in crate::lsp) number: u64,
     pub(in crate::lsp) review: Arc<Review>,
+    /// The newest turn that has made something of it.
+    pub(super) turn: Proposer,
+    /// Of hunks that are not the newest turn's.
+    earlier: Arc<BTreeMap<HunkId, Proposer>>,
+    /// Hunks of earlier turns that did not fit when the newest began, so that it knows nothing of them.
+    unfit: Arc<BTreeSet<HunkId>>,
     /// What the running turn of the thread has staged again of it.
-    pub(super) restaged: EditProposal,
+    pub(super) restaged: Arc<Restaged>,
+}
+
+impl Offer {
+    fn new(number: u64, review: Review, turn: &Proposer) -> Self {
+        Self {
+            number,
+            review: Arc::new(review),
+            turn: turn.clone(),
+            earlier: Arc::default(),
+            unfit: Arc::default(),
+            restaged: Arc::default(),
+        }
+    }
+
+    pub(super) fn proposer(&self, hunk: HunkId) -> &Proposer {
+        self.earlier.get(&hunk).unwrap_or(&self.turn)
+    }
+
+    fn note(&mut self, proposers: BTreeMap<HunkId, Proposer>) {
+        let mut earlier = BTreeMap::clone(&self.earlier);
+        earlier.extend(proposers);
+        earlier.retain(|_, proposer| !proposer.is_same(&self.turn));
+        self.earlier = Arc::new(earlier);
+    }
 }
 
 impl Session {
-    /// Replaces what the thread had on offer. The number of the new offer.
-    pub(super) fn offer(self: &Arc<Self>, thread_id: &ThreadId, proposal: EditProposal) -> u64 {
-        let number = self.next_number();
-        let offer = Offer {
-            number,
-            review: Arc::new(Review::new(proposal, &self.workspace)),
-            restaged: EditProposal::default(),
+    /// Offers what a turn has left staged, with what of earlier ones it has left alone. Tells the user of hunks that make
+    /// way though the turn did not know them. The number of the offer.
+    pub(super) async fn offer_of_turn(
+        self: &Arc<Self>,
+        thread_id: &ThreadId,
+        proposal: EditProposal,
+        turn: &Proposer,
+    ) -> u64 {
+        let (session, thread_id, turn) = (Arc::clone(self), thread_id.clone(), turn.clone());
+        // Looks at files on the disk.
+        let offer = move || {
+            let old = session.offers.get(&thread_id).map(|offer| offer.clone());
+            let Some(mut offer) = old else { return session.offer(&thread_id, proposal, &turn) };
+            let before = offer.review.hunks(&session.workspace);
+            let restaged = std::mem::take(&mut offer.restaged);
+            let known = (&restaged.proposal, &restaged.hunks);
+            let (added, made_way) = offer.review.renew(proposal, known, &session.workspace);
+            let waiting = offer.review.ids();
+            let kept = before.iter().map(|view| view.id).filter(|id| waiting.contains(id));
+            let kept: BTreeMap<_, _> = kept.map(|id| (id, offer.proposer(id).clone())).collect();
+            offer.unfit = Arc::new(kept.keys().copied().filter(|id| !restaged.hunks.contains(id)).collect());
+            offer.turn = turn;
+            offer.earlier = Arc::new(kept);
+            offer.note(proposers::of_added(&added, &restaged.made, &offer.turn));
+            offer.number = session.next_number();
+            let number = offer.number;
+            session.offers.insert(thread_id, offer);
+            session.drop_old_offers();
+            session.edits_changed();
+            let gone: Vec<_> = before.iter().filter(|view| made_way.contains(&view.id)).collect();
+            if let Some(told) = made_way_for_newer(&gone) {
+                session.warn_soon(told);
+            }
+            number
         };
-        self.offers.insert(thread_id.clone(), offer);
+        let offered = tokio::task::spawn_blocking(offer).await;
+        offered.unwrap_or_else(|error| {
+            tracing::error!(%error, "proposed edits cannot be compared with their files");
+            0
+        })
+    }
+
+    /// Puts the first edits of a thread on offer. The number of the offer.
+    fn offer(self: &Arc<Self>, thread_id: &ThreadId, proposal: EditProposal, turn: &Proposer) -> u64 {
+        let number = self.next_number();
+        let review = Review::new(proposal, &self.workspace);
+        self.offers.insert(thread_id.clone(), Offer::new(number, review, turn));
         self.drop_old_offers();
         self.edits_changed();
         number
     }
 
-    /// Offers more, except for files of which the thread has something on offer already: that is newer.
-    pub(super) fn offer_more(self: &Arc<Self>, thread_id: &ThreadId, files: Vec<FileEdit>) {
+    /// Offers more, except for files of which the thread has something on offer already: that is newer. They are of
+    /// `whose` turns.
+    pub(super) fn offer_more(self: &Arc<Self>, thread_id: &ThreadId, files: Vec<FileEdit>, whose: &Whose) {
         if files.is_empty() {
             return;
         }
         let proposal = EditProposal { files };
-        match self.review(thread_id) {
-            Some(review) => {
-                review.add(proposal, &self.workspace);
-                self.offer_changed(thread_id);
-            }
-            None => {
-                self.offer(thread_id, proposal);
-            }
+        let Whose { made, turn, .. } = whose;
+        let first =
+            || Offer::new(self.next_number(), Review::new(EditProposal::default(), &self.workspace), turn);
+        let mut offer = self.offers.entry(thread_id.clone()).or_insert_with(first);
+        let added = offer.review.add(proposal, &self.workspace);
+        offer.note(proposers::of_added(&added, made, turn));
+        drop(offer);
+        self.drop_old_offers();
+        self.offer_changed(thread_id);
+    }
+
+    /// All that the newest turn of a thread offers, with what it knows of earlier ones: not what was in conflict before.
+    /// Everything where there is nothing else.
+    pub(super) fn fitting_at_first(&self, thread_id: &ThreadId) -> Selection {
+        let Some(offer) = self.offers.get(thread_id).map(|offer| offer.clone()) else {
+            return Selection::All;
+        };
+        let mut waiting = offer.review.ids();
+        let count = waiting.len();
+        waiting.retain(|id| !offer.unfit.contains(id));
+        match waiting.is_empty() || waiting.len() == count {
+            true => Selection::All,
+            false => Selection::Hunks(waiting),
         }
     }
 
@@ -95,6 +190,29 @@ impl Session {
             Some(id) => self.offers.contains_key(id).then(|| id.clone()),
             None => self.offers.iter().max_by_key(|offer| offer.number).map(|offer| offer.key().clone()),
         }
+    }
+
+    /// What the running turn of a thread has staged again.
+    pub(super) fn restaged(&self, thread_id: &ThreadId) -> Arc<Restaged> {
+        self.offers.get(thread_id).map(|offer| Arc::clone(&offer.restaged)).unwrap_or_default()
+    }
+
+    /// Whose hunks were taken out of a review. Reads the disk.
+    pub(super) fn whose(&self, thread_id: &ThreadId, review: &Review, taken: &Taken) -> Whose {
+        let Some(offer) = self.offers.get(thread_id).map(|offer| offer.clone()) else {
+            let turn = Proposer::new(self.next_number(), TurnMark::new(thread_id, ""));
+            return Whose { made: MadeByPath::new(), turn, rest: Rest::OfNewest };
+        };
+        if offer.earlier.is_empty() {
+            return Whose { made: MadeByPath::new(), turn: offer.turn, rest: Rest::OfNewest };
+        }
+        let views = taken.files.iter().flat_map(|file| {
+            let views = review.hunks_of(&self.workspace, &file.edit.path);
+            views.into_iter().filter(|view| file.hunks.contains(&view.id))
+        });
+        let views: Vec<_> = views.collect();
+        let made = proposers::made(&views, |id| offer.proposer(id));
+        Whose { made, turn: offer.turn, rest: Rest::OfNewest }
     }
 
     pub(super) fn review(&self, thread_id: &ThreadId) -> Option<Arc<Review>> {
@@ -143,23 +261,37 @@ impl Session {
         })
     }
 
-    /// The edits of these files that are on offer, for the texts of now.
-    pub(super) async fn offered(&self, thread_id: &ThreadId, paths: &BTreeSet<FilePath>) -> Vec<FileEdit> {
-        let Some(review) = self.review(thread_id).filter(|_| !paths.is_empty()) else { return Vec::new() };
-        let files = self.remaining(review).await.proposal.files;
-        files.into_iter().filter(|file| paths.contains(&file.path)).collect()
-    }
-
-    /// Takes edits out of an offer that came about otherwise, or that newer ones replace.
+    /// Takes edits out of an offer that came about otherwise, or that newer ones replace. What the running turn does not
+    /// know stays.
     pub(super) fn forget_edits(&self, thread_id: &ThreadId, files: &[FileEdit]) {
         let Some(review) = self.review(thread_id) else { return };
         let known = review.paths();
         let mut is_changed = false;
+        let unfit = &self.restaged(thread_id).unfit;
         for file in files.iter().filter(|file| known.contains(&file.path)) {
-            is_changed |= !review.rejected(&Selection::File(file.path.clone())).is_empty();
+            let hunks = review.ids_of(&file.path).difference(unfit).copied().collect();
+            is_changed |= !review.rejected(&Selection::Hunks(hunks)).is_empty();
         }
         if is_changed {
             self.offer_changed(thread_id);
         }
     }
+}
+
+/// `2 earlier edits no longer fit and make way for newer ones: a.txt:3, a.txt:9`; `None` for none.
+fn made_way_for_newer(gone: &[&HunkView]) -> Option<String> {
+    let places =
+        gone.iter().map(|view| format!("{}:{}", visible_path(view.path.as_str()), view.lines_now.start + 1));
+    let mut places: Vec<_> = places.collect();
+    let what = match places.len() {
+        0 => return None,
+        1 => "1 earlier edit no longer fits and makes".to_owned(),
+        count => format!("{count} earlier edits no longer fit and make"),
+    };
+    let others = match places.len().saturating_sub(MAX_PLACES) {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    places.truncate(MAX_PLACES);
+    Some(format!("Agent edits: {what} way for newer ones: {}{others}", places.join(", ")))
 }

@@ -48,9 +48,14 @@ impl Session {
             None => (MessageType::INFO, String::new(), None),
         };
         let offer = self.offers.get(thread_id).filter(|offer| offer.number == number);
-        let Some(review) = offer.map(|offer| Arc::clone(&offer.review)) else { return };
+        let Some((review, turn)) = offer.map(|offer| (Arc::clone(&offer.review), offer.turn.clone())) else {
+            return;
+        };
         // What the user decides elsewhere meanwhile leaves the question where it is; what it is about has then shrunk.
-        let stands = || self.review(thread_id).is_some_and(|now| Arc::ptr_eq(&now, &review));
+        let stands = || {
+            let now = self.offers.get(thread_id);
+            now.is_some_and(|now| Arc::ptr_eq(&now.review, &review) && now.turn.is_same(&turn))
+        };
         let mut is_reviewed = false;
         let mut note = "";
         for _ in 0..MAX_QUESTIONS {
@@ -86,9 +91,9 @@ impl Session {
                     return;
                 }
                 APPLY => {
-                    let accepted =
-                        self.accept(thread_id, &Selection::All, Conflicting::Refuse, Way::AtOnce).await;
-                    self.report(thread_id, &Selection::All, &accepted).await;
+                    let selection = self.fitting_at_first(thread_id);
+                    let accepted = self.accept(thread_id, &selection, Conflicting::Refuse, Way::AtOnce).await;
+                    self.report(thread_id, &selection, &accepted).await;
                     return;
                 }
                 REVIEW if !is_reviewed && self.has_preview() => {

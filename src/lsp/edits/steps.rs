@@ -15,21 +15,26 @@ use super::{
     accept::Way,
     apply::{APPLY_LIMIT, Sees, TAKES_NO_EDITS},
     names::named,
+    proposers::{Proposer, Rest, Whose},
 };
 use crate::{
     agent::{EditApplier, EditFate, EditOutcome},
     lsp::{
         approver::{EditorApprover, is_shown_whole, on_one_line},
+        editor::plain,
         session::Session,
     },
     protocol::ThreadId,
-    workspace::{EditProposal, FileEdit, FilePath, TurnFiles, Workspace, checkpoints::TurnMark},
+    workspace::{EditProposal, FileEdit, FilePath, TurnFiles, Workspace, edit::Conflict, review::Review},
 };
+
+/// Why an edit did not have to be made.
+const ALREADY: &str = "the user has made this change already";
 
 /// What became of the edits that the steps of a turn have made; for each file the last of them counts.
 #[derive(Debug)]
 pub(in crate::lsp) struct StepEdits {
-    turn: TurnMark,
+    turn: Proposer,
     ends: Mutex<BTreeMap<FilePath, End>>,
 }
 
@@ -45,22 +50,16 @@ enum End {
 
 impl StepEdits {
     /// None yet.
-    pub(in crate::lsp) fn of(turn: TurnMark) -> Self {
+    pub(in crate::lsp) fn of(turn: Proposer) -> Self {
         Self { turn, ends: Mutex::default() }
     }
 
-    pub(super) fn turn(&self) -> &TurnMark {
+    pub(super) fn turn(&self) -> &Proposer {
         &self.turn
     }
 
     fn note(&self, path: &FilePath, end: End) {
         self.ends().insert(path.clone(), end);
-    }
-
-    /// What the editor has not yet answered for.
-    pub(super) fn in_hand(&self) -> BTreeSet<FilePath> {
-        let ends = self.ends();
-        ends.iter().filter(|(_, end)| matches!(end, End::InHand)).map(|(path, _)| path.clone()).collect()
     }
 
     /// The edits that the editor has applied.
@@ -129,9 +128,9 @@ impl StepApplier {
         if !self.session.client().apply_edit {
             return self.stay(meant.files, TAKES_NO_EDITS);
         }
-        let (asked_about, plain) = run_unasked(meant);
+        let (asked_about, others) = run_unasked(meant);
         let mut outcomes = Vec::new();
-        let mut wanted = plain.files;
+        let mut wanted = others.files;
         if !asked_about.is_empty() {
             match self.ask_about(&asked_about).await {
                 Asked::Allowed => wanted.extend(asked_about.files),
@@ -148,6 +147,13 @@ impl StepApplier {
         if !wanted.is_empty() {
             wanted.sort_by(|one, other| one.path.cmp(&other.path));
             outcomes.extend(self.apply_through_editor(&EditProposal { files: wanted }).await);
+        }
+        for outcome in &mut outcomes {
+            if let EditFate::NotApplied(reason) | EditFate::Part(reason) | EditFate::Proposed(reason) =
+                &mut outcome.fate
+            {
+                *reason = plain(reason);
+            }
         }
         outcomes
     }
@@ -171,9 +177,20 @@ impl StepApplier {
         }
     }
 
+    /// Edits of lines that are as they were are made where those stand now; the model is told of the others.
     async fn apply_through_editor(&self, proposal: &EditProposal) -> Vec<EditOutcome> {
-        let mut in_hand = InHand { applier: self, edits: &proposal.files };
-        let applied = self.session.apply(proposal, Way::AtOnce).await;
+        let whose = self.whose();
+        let mut in_hand = InHand { applier: self, edits: &proposal.files, whose: &whose };
+        let mut rebased = self.rebased(proposal).await;
+        let mut applied = self.session.apply(&rebased.proposal, Way::AtOnce, Some(&whose)).await;
+        if applied.done.is_empty() {
+            let again = self.rebased(proposal).await;
+            // The user has typed just then; some editors say yes to what they skip for it.
+            if again.proposal != rebased.proposal {
+                rebased = again;
+                applied = self.session.apply(&rebased.proposal, Way::AtOnce, Some(&whose)).await;
+            }
+        }
         // What is left is staged or void: the turn's end offers it or not.
         in_hand.edits = &[];
         let word = if applied.word == EditsWord::Applied { EditsWord::Refused } else { applied.word };
@@ -190,7 +207,13 @@ impl StepApplier {
                 outcomes.extend(self.discard(vec![left.file], word, &left.reason).await);
             }
         }
-        self.session.forget_edits(&self.thread_id, &done);
+        for (file, reason) in rebased.unfit {
+            if done.iter().any(|done| done.path == file.path) {
+                parts.entry(file.path).or_insert(reason);
+            } else if !rebased.proposal.files.iter().any(|rebased| rebased.path == file.path) {
+                outcomes.extend(self.discard(vec![file], EditsWord::Conflict, &reason).await);
+            }
+        }
         for file in &done {
             let (end, fate) = match parts.remove(&file.path) {
                 Some(reason) => (End::Part(file.clone(), reason.clone()), EditFate::Part(reason)),
@@ -199,10 +222,47 @@ impl StepApplier {
             self.steps.note(&file.path, end);
             outcomes.push(EditOutcome { path: file.path.clone(), fate });
         }
-        let kept = self.session.keep_checkpoint(self.steps.turn(), done.clone());
+        let new = done.iter().filter(|file| !applied.kept.contains(&file.path)).cloned().collect();
+        let kept = self.session.keep_checkpoints(whose.goes(new));
+        self.session.forget_edits(&self.thread_id, &done);
         self.change_files(move |files| files.applied(&done)).await;
         kept.await;
         outcomes
+    }
+
+    /// The edits on the texts of now, without hunks whose lines have changed since.
+    async fn rebased(&self, proposal: &EditProposal) -> Rebased {
+        let workspace = Arc::clone(&self.session.workspace);
+        let as_staged = Rebased { proposal: proposal.clone(), unfit: Vec::new() };
+        let proposal = proposal.clone();
+        let rebase = move || {
+            let conflicts = proposal.conflicts(&workspace);
+            if conflicts.is_empty() {
+                return Rebased { proposal, unfit: Vec::new() };
+            }
+            let remaining = Review::new(proposal.clone(), &workspace).remaining(&workspace);
+            let reason = |file: &FileEdit| {
+                let is_here = |conflict: &&Conflict| conflict.path == file.path;
+                let is_pending = remaining.proposal.files.iter().any(|pending| pending.path == file.path);
+                match remaining.left_out.iter().any(|conflict| conflict.path == file.path) {
+                    // Those of a review are for its user.
+                    true => conflicts.iter().find(is_here).or(conflicts.first()).map(|it| it.reason.clone()),
+                    false => (!is_pending).then(|| ALREADY.to_owned()),
+                }
+            };
+            let unfit = proposal.files.iter().filter_map(|file| Some((file.clone(), reason(file)?)));
+            Rebased { unfit: unfit.collect(), proposal: remaining.proposal }
+        };
+        tokio::task::spawn_blocking(rebase).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "staged edits cannot be compared with their files");
+            as_staged
+        })
+    }
+
+    /// With its own edits a step applies what its turn has staged again of earlier ones.
+    fn whose(&self) -> Whose {
+        let made = self.session.restaged(&self.thread_id).made.clone();
+        Whose { made, turn: self.steps.turn().clone(), rest: Rest::OfTurn }
     }
 
     /// The edits stay staged.
@@ -231,11 +291,19 @@ impl StepApplier {
     }
 }
 
+/// Edits of a step as they fit now.
+struct Rebased {
+    proposal: EditProposal,
+    /// Edits that do not fit, or not all of them, with the reason for the model.
+    unfit: Vec<(FileEdit, String)>,
+}
+
 /// Edits that the editor may apply though the turn is over: they are on offer until they are there, and no longer the
 /// turn's.
 struct InHand<'a> {
     applier: &'a StepApplier,
     edits: &'a [FileEdit],
+    whose: &'a Whose,
 }
 
 impl Drop for InHand<'_> {
@@ -248,18 +316,18 @@ impl Drop for InHand<'_> {
             self.applier.steps.note(&edit.path, End::InHand);
         }
         let (session, thread_id) = (Arc::clone(&self.applier.session), self.applier.thread_id.clone());
-        let turn = self.applier.steps.turn().clone();
+        let whose = self.whose.clone();
         let is_done = |file: &FileEdit| session.sees(file) == Sees::After;
         let (done, files): (Vec<_>, Vec<_>) = self.edits.iter().cloned().partition(is_done);
-        session.spawn(session.keep_checkpoint(&turn, done));
-        session.offer_more(&thread_id, files.clone());
+        session.spawn(session.keep_checkpoints(whose.goes(done)));
+        session.offer_more(&thread_id, files.clone(), &whose);
         self.applier.session.spawn(async move {
             let all: Vec<_> = files.iter().collect();
             // What has not come about then stays on offer.
             let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
             let done: Vec<_> =
                 files.iter().filter(|file| session.sees(file) == Sees::After).cloned().collect();
-            session.keep_checkpoint(&turn, done.clone()).await;
+            session.keep_checkpoints(whose.goes(done.clone())).await;
             session.forget_edits(&thread_id, &done);
         });
     }

@@ -3,7 +3,7 @@
 //! Where the user has gone on since, they decide; without an answer nothing happens. What an editor cannot do (to delete or
 //! move a file for a language server) is done on the disk, but only to files that it has not open.
 
-use std::{sync::Arc, time::SystemTime};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,14 +13,15 @@ use super::{
     apply::{Applied, Sees, TAKES_NO_EDITS},
     names::not_saved,
     question::QUESTION_LIMIT,
+    undo_disk::OnDisk,
 };
 use crate::{
-    lsp::{lsp_types::MessageType, session::Session},
+    lsp::{editor::plain, lsp_types::MessageType, session::Session},
     protocol::ThreadId,
     tools::output::visible_path,
     workspace::{
-        EditProposal, FileEdit,
-        checkpoints::{Direction, Intent, MovedOn, OnConflict, UndoPlan},
+        FileEdit,
+        checkpoints::{Direction, MovedOn, OnConflict, UndoPlan},
     },
 };
 
@@ -116,7 +117,7 @@ impl Session {
             "checkpoint": undone.checkpoint,
         });
         if !reason.is_empty() {
-            json["reason"] = json!(reason);
+            json["reason"] = json!(plain(&reason));
         }
         // Most editors show nobody the result of a command.
         let kind = if reason.is_empty() { MessageType::INFO } else { MessageType::WARNING };
@@ -270,7 +271,7 @@ impl Session {
                 named(&plan.moved_on)
             ));
         }
-        let Applied { mut done, left, .. } = self.apply(proposal, Way::Back(plan.direction)).await;
+        let Applied { mut done, left, .. } = self.apply(proposal, Way::Back(plan.direction), None).await;
         let mut reasons = told(&plan);
         if on_conflict == OnConflict::Merge {
             let touched = plan.moved_on.iter().filter(|file| file.touched > 0);
@@ -286,6 +287,7 @@ impl Session {
         let (came, left): (Vec<_>, Vec<_>) =
             left.into_iter().partition(|left| self.sees(&left.file) == Sees::After);
         done.extend(came.into_iter().map(|left| left.file));
+        plan.restore_modes(&done);
         let (impossible, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|left| left.is_impossible);
         reasons.extend(others.iter().map(|left| left.reason.clone()));
         let mut is_whole = others.is_empty() && is_certain(&plan, answer);
@@ -306,94 +308,6 @@ impl Session {
         }
         Undone { done, label, checkpoint, reasons }
     }
-
-    /// Deletes and moves files for an editor that does not, and that does not show them: their texts are among the
-    /// checkpoints before anything changes. Gives what came about, and why the rest did not.
-    async fn undo_on_disk(self: &Arc<Self>, plan: &UndoPlan, files: Vec<FileEdit>) -> OnDisk {
-        let is_open = |file: &FileEdit| {
-            let buffers = [&file.path, file.origin()].map(|path| self.workspace.open_document(path));
-            buffers.iter().any(Option::is_some)
-        };
-        let (open, closed): (Vec<_>, Vec<_>) = files.into_iter().partition(is_open);
-        let mut reasons: Vec<_> = open
-            .iter()
-            .map(|file| {
-                let path = visible_path(file.path.as_str());
-                format!(
-                    "this editor does not move or delete {path} for a language server: close it and try again"
-                )
-            })
-            .collect();
-        let proposal = EditProposal { files: closed };
-        let (mut done, mut intent) = (Vec::new(), None);
-        if !proposal.is_empty() {
-            let (session, plan) = (Arc::clone(self), plan.clone());
-            let written = tokio::task::spawn_blocking(move || session.write_undo(&plan, proposal)).await;
-            match written.unwrap_or_else(|error| Err(vec![error.to_string()])) {
-                Ok(written) => (done, intent) = written,
-                Err(conflicts) => reasons.extend(conflicts),
-            }
-        }
-        OnDisk { done, intent, reason: (!reasons.is_empty()).then(|| reasons.join("; ")) }
-    }
-
-    /// Blocks. The error says why nothing was written.
-    fn write_undo(
-        &self,
-        plan: &UndoPlan,
-        proposal: EditProposal,
-    ) -> Result<(Vec<FileEdit>, Option<Intent>), Vec<String>> {
-        let Some(checkpoints) = self.checkpoints().map_err(|error| vec![error.to_string()])? else {
-            return Err(vec!["the checkpoints were switched off meanwhile".to_owned()]);
-        };
-        let intent = checkpoints.apply_undo(plan, &proposal, &self.workspace, SystemTime::now())?;
-        // Whoever keeps the undo as a whole meets the same error and tells of it.
-        Ok((proposal.files, intent.ok()))
-    }
-
-    /// The checkpoint of the whole undo says what this one says.
-    async fn forget_intent(self: &Arc<Self>, intent: Intent) {
-        let session = Arc::clone(self);
-        let forget = move || match session.checkpoints()? {
-            Some(checkpoints) => checkpoints.forget_intent(&intent),
-            None => Ok(()),
-        };
-        let forgotten = tokio::task::spawn_blocking(forget).await;
-        if let Err(error) = forgotten.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
-            tracing::warn!(%error, "an undo is kept twice");
-        }
-    }
-
-    async fn keep_undo(
-        self: &Arc<Self>,
-        plan: UndoPlan,
-        done: Vec<FileEdit>,
-        is_whole: bool,
-    ) -> Option<String> {
-        let session = Arc::clone(self);
-        let keep = move || match session.checkpoints()? {
-            Some(checkpoints) => {
-                checkpoints.keep_undo(&plan, &done, is_whole, &session.workspace, SystemTime::now())
-            }
-            None => Ok(None),
-        };
-        let kept = tokio::task::spawn_blocking(keep).await;
-        match kept.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
-            Ok(checkpoint) => checkpoint,
-            Err(error) => {
-                self.warn_of_checkpoints(&error);
-                None
-            }
-        }
-    }
-}
-
-/// What came about on disk.
-struct OnDisk {
-    done: Vec<FileEdit>,
-    intent: Option<Intent>,
-    /// Why the rest did not come about.
-    reason: Option<String>,
 }
 
 /// What the user is told of a plan, whatever comes of it.

@@ -160,7 +160,7 @@ impl Checkpoints {
 }
 
 /// `None` where there are no mode bits.
-fn mode(path: &Path) -> Option<u32> {
+pub(super) fn mode(path: &Path) -> Option<u32> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -11,8 +11,9 @@
 use std::sync::Arc;
 
 use crate::workspace::{
-    EditProposal, FileError, FilePath, FileText, StagedChange, TurnFiles, Workspace,
-    apply::{Attributes, AttributesByPath},
+    EditProposal, FileEdit, FileError, FilePath, FileText, StagedChange, TurnFiles, Workspace,
+    apply::{self, Attributes, AttributesByPath},
+    paths,
 };
 
 use super::{
@@ -72,6 +73,19 @@ impl UndoPlan {
         match on_conflict {
             OnConflict::Merge => &self.merged,
             OnConflict::Restore => &self.restored,
+        }
+    }
+
+    /// Gives files that an editor has made anew the mode bits that they had. What it has not saved yet gets those of a new
+    /// file.
+    pub fn restore_modes(&self, done: &[FileEdit]) {
+        for edit in done.iter().filter(|edit| edit.before.is_none() && edit.after.is_some()) {
+            let mode = self.attributes.get(&edit.path).and_then(|attributes| attributes.mode);
+            let Some((mode, place)) = mode.zip(edit.path.disk()) else { continue };
+            let is_file = place.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+            if let Err(error) = if is_file { apply::set_mode(place, mode) } else { Ok(()) } {
+                tracing::warn!(%error, "a file came back without its mode bits");
+            }
         }
     }
 
@@ -171,7 +185,18 @@ impl Text {
 }
 
 fn change(store: &Store, file: &FileRecord, workspace: &Workspace) -> Result<Change, TextError> {
-    let path = |uri: &str| workspace.resolve(uri).map_err(|error| TextError::Unread(error.to_string()));
+    let path = |uri: &str| {
+        let path = workspace.resolve(uri).map_err(|error| TextError::Unread(error.to_string()))?;
+        // The record has the place where the file really was: what a link put there leads to is another file.
+        let recorded = paths::from_uri(uri);
+        match path.disk().zip(recorded.as_deref()) {
+            Some((now, recorded)) if now != recorded => Err(TextError::Unread(format!(
+                "a link leads to another file, {}, by now; put the file back in its place",
+                now.display()
+            ))),
+            _ => Ok(path),
+        }
+    };
     let text = |kept: &Kept| Ok::<_, TextError>(Text { text: store.text(&kept.blob)?, bom: kept.bom });
     Ok(Change {
         path: path(&file.uri)?,

@@ -1,6 +1,7 @@
 //! How one text became another, when nobody told: told carefully, since hunks are placed by it.
 
 use std::{
+    collections::HashMap,
     ops,
     time::{Duration, Instant},
 };
@@ -14,7 +15,7 @@ use crate::workspace::{position::LineStarts, shared_ends::shared_ends};
 const DIFF_LIMIT: Duration = Duration::from_millis(50);
 
 /// Lines that stayed between others that went count as the same lines from this number on. Fewer could be the `}` of
-/// another block that was pasted in place of theirs.
+/// another block that was pasted in place of theirs, unless one of them is a landmark.
 const MIN_LINES_BETWEEN: usize = 3;
 
 /// A stretch of one text, and the stretch that stands in its place in the other.
@@ -29,17 +30,30 @@ pub(super) fn trimmed(old: &str, new: &str) -> Option<Pair> {
 
 /// The stretches of lines that differ, in order, with something between them. A text that begins or ends within a line
 /// has a part of a line there.
-pub(super) fn differences(old: &str, new: &str) -> Vec<Pair> {
+pub(in crate::workspace) fn differences(old: &str, new: &str) -> Vec<Pair> {
     let Some((old_range, new_range)) = trimmed(old, new) else { return Vec::new() };
     let is_end = ['\r', '\n'];
     let shared = old.get(..old_range.start).unwrap_or_default();
     let head = shared.rfind(is_end).map_or(0, |end| end + 1);
     let shared = old.get(old_range.end..).unwrap_or_default();
-    let tail = shared.find(is_end).map_or(0, |end| shared.len() - end);
+    // With its line end: a line is the same only with that.
+    let line =
+        shared.find(is_end).map(|end| end + first_line_end(shared.get(end..).unwrap_or_default()).len());
+    let tail = line.map_or(0, |end| shared.len() - end);
     let old_part = old.get(head..old_range.end.max(old.len() - tail)).unwrap_or_default();
     let new_part = new.get(head..new_range.end.max(new.len() - tail)).unwrap_or_default();
     let moved = |range: ops::Range<usize>| head + range.start..head + range.end;
     line_differences(old_part, new_part).into_iter().map(|(old, new)| (moved(old), moved(new))).collect()
+}
+
+/// How often each line stands in a text. One that says something, and says it once before and once after, is the same
+/// line: a landmark.
+fn counts<'a>(lines: &[&'a str]) -> HashMap<&'a str, usize> {
+    let mut counts = HashMap::with_capacity(lines.len());
+    for line in lines {
+        *counts.entry(*line).or_default() += 1;
+    }
+    counts
 }
 
 fn line_differences(old: &str, new: &str) -> Vec<Pair> {
@@ -52,10 +66,14 @@ fn line_differences(old: &str, new: &str) -> Vec<Pair> {
     let gains = ops.iter().any(|op| matches!(op, DiffOp::Insert { .. } | DiffOp::Replace { .. }));
     let mut out: Vec<Pair> = Vec::new();
     let mut is_apart = true;
+    let (old_counts, new_counts) = (counts(&old_lines), counts(&new_lines));
+    let is_once = |line: &str| [&old_counts, &new_counts].iter().all(|counts| counts.get(line) == Some(&1));
+    let is_landmark = |line: &&str| line.contains(char::is_alphanumeric) && is_once(line);
     for op in ops {
-        if let DiffOp::Equal { len, .. } = op {
+        if let DiffOp::Equal { old_index, len, .. } = op {
+            let lines = old_lines.get(old_index..old_index + len).unwrap_or_default();
             // Where lines only came, or only went, all others are still there.
-            is_apart = is_apart || !loses || !gains || len >= MIN_LINES_BETWEEN;
+            is_apart |= !loses || !gains || len >= MIN_LINES_BETWEEN || lines.iter().any(is_landmark);
             continue;
         }
         let old_range =

@@ -159,15 +159,19 @@ pub(super) struct Parted {
     pub(super) left_out: Vec<Conflict>,
 }
 
-/// Those that are not taken.
-pub(super) fn part_waiting(looks: &[Look], workspace: &Workspace) -> Parted {
+/// Those of what is meant that are not taken.
+pub(super) fn part_waiting(
+    looks: &[Look],
+    workspace: &Workspace,
+    is_meant: impl Fn(HunkId) -> bool,
+) -> Parted {
     let waiting: BTreeSet<HunkId> = looks
         .iter()
         .flat_map(|look| look.units.iter())
         .filter(|(unit, _)| !unit.is_taken)
         .map(|(unit, _)| unit.id)
         .collect();
-    part(looks, workspace, |unit| waiting.contains(&unit))
+    part(looks, workspace, |unit| waiting.contains(&unit) && is_meant(unit))
 }
 
 /// Edits that are tied together are taken all or none.

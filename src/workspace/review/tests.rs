@@ -278,7 +278,7 @@ fn added_lines_stay_pending_while_the_line_above_or_below_is_what_it_was() {
         &[("four\nfive", "")],
         expect![[r#"
             1: "two\n" -> "2\n" at 1..2, pending
-            2: "" -> "new\n" at 3..3, you changed line 4 of a.txt, which the agent also edits. Undo your change or reject that edit
+            2: "" -> "new\n" at 3..4, you changed line 4 of a.txt, which the agent also edits. Undo your change or reject that edit
             Ok("one\n2\nthree\n\n")
         "#]],
     );
@@ -718,4 +718,42 @@ fn the_diff_is_one_of_the_texts_of_now_with_conflicts_in_words() {
     let mut git = std::process::Command::new("git");
     let output = git.args(["apply", "../the.diff"]).current_dir(root).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+proptest::proptest! {
+    /// Editors that send the whole text may send several changes as one.
+    #[test]
+    fn a_whole_text_leaves_the_lines_that_it_does_not_change(
+        hunks in proptest::collection::btree_set(0_usize..12, 1..4),
+        typed in proptest::collection::vec((0_usize..12, 0_usize..4), 1..5),
+    ) {
+        let line = |index: usize| format!("line {index}\n");
+        let before: String = (0..12).map(line).collect();
+        let after: String =
+            (0..12).map(|index| if hunks.contains(&index) { format!("new {index}\n") } else { line(index) }).collect();
+        let mut fixture = Fixture::new(&before, &after);
+        let now: String = (0..12)
+            .map(|index| match typed.iter().find(|(at, _)| *at == index && !hunks.contains(&index)) {
+                Some((_, 0)) => String::new(),
+                Some((_, count)) => (0..*count).map(|nth| format!("typed {index} {nth}\n")).collect(),
+                None => line(index),
+            })
+            .collect();
+        fixture.change(Change { range: None, text: now.clone() });
+        for view in fixture.hunks() {
+            proptest::prop_assert_eq!(&view.state, &HunkState::Pending, "{} in {}", view.before, now);
+        }
+        let taken: String = now.lines().map(|line| match line.strip_prefix("line ") {
+            Some(index) if hunks.contains(&index.parse().unwrap()) => format!("new {index}\n"),
+            _ => format!("{line}\n"),
+        }).collect();
+        proptest::prop_assert_eq!(fixture.take(&Selection::All), Ok(taken));
+    }
+}
+
+#[test]
+fn a_bracket_between_two_changes_is_no_landmark() {
+    let mut fixture = Fixture::new("fn a() {\n  one\n}\nfn b() {\n", "fn a() {\n  one\n};\nfn b() {\n");
+    fixture.change(Change { range: None, text: "fn c() {\n  two\n}\nfn d() {\n".to_owned() });
+    assert!(matches!(fixture.hunks()[0].state, HunkState::Conflict(_)), "{}", fixture.shown());
 }

@@ -24,7 +24,8 @@ impl TurnFiles {
                 let is_same = |now: &Arc<str>| now.lines().eq(after.lines());
                 let seen = now.filter(is_same).unwrap_or_else(|| after.as_str().into());
                 let known = match known {
-                    Some(known) => known.in_text(seen, Author::Model),
+                    // The user may have typed in between: what the model wrote is among what it knows already.
+                    Some(known) => known.in_text(seen, Author::Other),
                     None => Known::nothing_of(seen),
                 };
                 state.seen.insert(edit.path.clone(), known);
