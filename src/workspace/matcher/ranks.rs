@@ -55,9 +55,11 @@ pub(super) fn as_typed(file: &Lines<'_>, edit: &Edit<'_>) -> Option<Found> {
 /// the new lines as if it had none: they are as deep as the line is.
 pub(super) fn as_indented(file: &Lines<'_>, edit: &Edit<'_>, (_, places): &Found) -> Option<Found> {
     let blanks_before = |place: &Place| -> usize {
-        let line = file.span(file.line_at(place.range.start)).map_or(0, |span| span.content.start);
-        let before = file.text.get(line..place.range.start).unwrap_or_default();
-        if before.trim().is_empty() { before.len() } else { 0 }
+        let head = file.text.get(..place.range.start).unwrap_or_default();
+        let body =
+            head.trim_end_matches(|blank: char| blank.is_whitespace() && !matches!(blank, '\r' | '\n'));
+        let is_lead = body.is_empty() || body.ends_with(['\r', '\n']);
+        if is_lead { head.len() - body.len() } else { 0 }
     };
     let depth = places.iter().map(blanks_before).min().filter(|&depth| depth > 0)?;
     if edit.replace.len() == 0 && edit.find.text.ends_with('\n') {
