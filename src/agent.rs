@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     model::{ModelClient, ToolChoice},
-    protocol::{Cost, Event, Limit, StopReason, ToolCall, ToolOutput, Usage},
+    protocol::{Cost, Event, Fault, Limit, StopReason, ToolCall, ToolOutput, Usage},
     tools::{Toolbox, output::one_line},
     workspace::TurnFiles,
 };
@@ -193,6 +193,9 @@ impl Agent {
         context: &TurnContext,
         events: &Events<'_>,
     ) -> Ending {
+        if let Some(reason) = self.limits.refusal(self.model.info()) {
+            return Ending::new(StopReason::ProviderError(Fault::Settings), reason, String::new());
+        }
         let mut guard = LoopGuard::new(self.limits.repeated_calls);
         while progress.steps < self.limits.max_steps {
             let choice = match self.tool_choice(progress.steps) {

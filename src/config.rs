@@ -30,6 +30,7 @@ use serde_json::{Map, Value};
 pub use environment::Environment;
 pub use schema::{Background, Edits, ShowAnswer};
 
+use crate::model::Tuning;
 use schema::{Notation, Values};
 use unusable::Unusable;
 
@@ -44,6 +45,8 @@ pub struct Settings {
     files: Vec<SettingsFile>,
     /// What was meant to decide where data goes, in the order of the layers.
     unusable: Vec<Unusable>,
+    /// What held for the model that a project has put another one in the place of.
+    before_project: Option<Tuning>,
 }
 
 /// Settings, and what of their sources could not be used.

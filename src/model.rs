@@ -12,12 +12,14 @@ pub mod error;
 mod guided;
 pub mod history;
 pub mod http;
+mod json_depth;
 pub mod messages;
 pub mod offline;
 pub mod options;
 #[doc(hidden)]
 pub mod replay;
 pub mod responses;
+mod said_end;
 pub mod select;
 mod sse;
 #[cfg(test)]
@@ -151,6 +153,8 @@ pub enum ModelEvent {
     Item(Item),
     /// What the server had counted of a reply that breaks off: comes right before its error.
     Used(Usage),
+    /// Bytes of the calls that had come of a reply that breaks off: comes right before its error.
+    Unheard(usize),
     /// The reply is over.
     Done {
         finish: Finish,

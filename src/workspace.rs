@@ -3,6 +3,7 @@
 
 pub mod answer_file;
 mod apply;
+pub(crate) mod bounded;
 pub mod checkpoints;
 pub mod deceptive;
 mod disk;

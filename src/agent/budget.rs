@@ -158,11 +158,24 @@ impl Limits {
         })
     }
 
-    /// Why a bound on money does not hold with this model, for people; `None` when it does, or when there is none.
+    /// Why no request may be made of this model, for people; `None` when one may: a project has chosen it, and the user's
+    /// bound on money would not hold. A project only narrows what the user allows.
+    pub(super) fn refusal(&self, model: &ModelInfo) -> Option<String> {
+        let most = self.max_cost.filter(|_| !has_price(model) && self.project.has("model"))?;
+        let name = one_line(&model.name, MAX_NAME_CHARS);
+        Some(format!(
+            "max_cost ({most}) cannot be held with the model {name}{}, since nothing is known of what it costs; nothing was sent: choose \
+             another model (in your editor, --model, ASKLS_MODEL), or set its price in your own settings file, as \
+             price = {{ input = 1.25, output = 10 }} in dollars for a million tokens below [models.{name:?}]",
+            self.project.named("model")
+        ))
+    }
+
+    /// Why a bound on money does not hold with this model, for people; `None` when it does, when there is none, and where
+    /// the turn ends for it.
     pub fn unheld(&self, model: &ModelInfo) -> Option<String> {
         let most = self.max_cost?;
-        // The model inside askls costs nothing.
-        if model.price.is_some() || model.wire.is_none() {
+        if has_price(model) || self.project.has("model") {
             return None;
         }
         Some(format!(
@@ -171,4 +184,9 @@ impl Limits {
             one_line(&model.name, MAX_NAME_CHARS)
         ))
     }
+}
+
+/// Whether it is known what the model costs; the one inside askls costs nothing.
+fn has_price(model: &ModelInfo) -> bool {
+    model.price.is_some() || model.wire.is_none()
 }

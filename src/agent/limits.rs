@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    model::arguments,
     protocol::{Cost, Limit, ProjectSettings, StopReason, ToolCall, ToolOutput},
     tools::output::one_line,
 };
@@ -121,7 +122,7 @@ impl Default for Limits {
 #[derive(Debug, Default)]
 pub(super) struct LoopGuard {
     repeated_calls: RepeatedCalls,
-    /// The last call: its tool, and its arguments as JSON, or as they are where they are none.
+    /// The last call: its tool, and its arguments as they were read.
     last: Option<(String, Result<Value, String>)>,
     repeats: u32,
     errors: u32,
@@ -151,8 +152,15 @@ impl Failure {
     /// Whether the model has learnt nothing: it makes the same call again, or runs into the same wall.
     fn is_like(&self, other: &Self) -> bool {
         self.call.name == other.call.name
-            && (self.call.arguments == other.call.arguments || self.text == other.text)
+            && (self.text == other.text || read(&self.call.arguments) == read(&other.call.arguments))
     }
+}
+
+/// Arguments as the tool gets them, or as they are where they cannot be read: a model that writes the same in another
+/// form, behind a fence or with other blanks, asks for the same.
+fn read(written: &str) -> Result<Value, String> {
+    let read = arguments::read(written).ok();
+    read.and_then(|read| serde_json::from_str(&read.json).ok()).ok_or_else(|| written.to_owned())
 }
 
 impl LoopGuard {
@@ -162,8 +170,7 @@ impl LoopGuard {
 
     /// Counts a call that is about to run; the error is its output instead.
     pub(super) fn admit(&mut self, call: &ToolCall) -> Result<(), String> {
-        let arguments = serde_json::from_str(&call.arguments).map_err(|_| call.arguments.clone());
-        let this = (call.name.clone(), arguments);
+        let this = (call.name.clone(), read(&call.arguments));
         if self.last.as_ref() == Some(&this) {
             self.repeats += 1;
         } else {

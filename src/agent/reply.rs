@@ -70,13 +70,26 @@ impl Meter<'_> {
     fn add(&mut self, counted: Usage, items: &[Item]) {
         self.counted += counted;
         let mut used = counted;
-        // No request reads nothing, and no word is written with nothing.
+        // No word is written with nothing.
+        if used.output_tokens == 0 {
+            used.output_tokens = context::estimate(0, items);
+        }
+        self.spend(used);
+    }
+
+    /// The same for an attempt that broke off, `unheard` being bytes that came and are in no item: what was counted by
+    /// then may be of its first word only.
+    fn add_broken(&mut self, counted: Usage, items: &[Item], unheard: usize) {
+        self.counted += counted;
+        let output_tokens = counted.output_tokens.max(context::estimate(unheard, items));
+        self.spend(Usage { output_tokens, ..counted });
+    }
+
+    fn spend(&mut self, mut used: Usage) {
+        // No request reads nothing.
         if used.input_tokens == 0 {
             used.input_tokens =
                 self.estimated.max(used.cached_tokens.saturating_add(used.cache_write_tokens));
-        }
-        if used.output_tokens == 0 {
-            used.output_tokens = context::estimate(0, items);
         }
         self.spent.add(used, self.price);
     }
@@ -121,7 +134,7 @@ pub(super) async fn ask(
             }
             Err(error) => {
                 if collected.has_cost(&error) {
-                    meter.add(collected.used, &collected.so_far());
+                    meter.add_broken(collected.used, &collected.so_far(), collected.unheard);
                 }
                 match attempts.after(error) {
                     Ok(again) => again,
@@ -153,6 +166,8 @@ struct Collected {
     items: Vec<Item>,
     /// Text that was shown and is not yet in a whole item.
     open_text: String,
+    /// Bytes that have come and are in no item yet: of reasoning, and of calls on their way.
+    unheard: usize,
     /// Anything of this reply has reached the face.
     was_shown: bool,
     /// The server has begun to reply.
@@ -164,10 +179,7 @@ struct Collected {
 impl Collected {
     /// Whether an attempt that failed has used anything. A request that was refused has not.
     fn has_cost(&self, error: &ModelError) -> bool {
-        let broke_off = match error.kind {
-            ErrorKind::Interrupted | ErrorKind::Stalled | ErrorKind::Malformed => self.has_begun,
-            _ => false,
-        };
+        let broke_off = self.has_begun && error.kind.is_of_a_begun_reply();
         broke_off || self.was_shown || !self.items.is_empty() || self.used != Usage::default()
     }
 
@@ -253,6 +265,7 @@ async fn collect(
             }
             ModelEvent::ReasoningDelta(text) => {
                 collected.was_shown = true;
+                collected.unheard += text.len();
                 events.emit(&Event::Reasoning { text });
             }
             ModelEvent::Item(item) => {
@@ -264,9 +277,13 @@ async fn collect(
                     }
                     collected.open_text.clear();
                 }
+                if matches!(item, Item::Reasoning(_)) {
+                    collected.unheard = 0;
+                }
                 collected.items.push(item);
             }
             ModelEvent::Used(usage) => collected.used = usage,
+            ModelEvent::Unheard(bytes) => collected.unheard += bytes,
             ModelEvent::Done { finish, usage } => return Ok((finish, usage.unwrap_or_default())),
         }
     }

@@ -120,13 +120,17 @@ pub(super) fn of_file(path: &Path, text: &str) -> Result<Contents, String> {
     Ok(contents)
 }
 
-/// The names in a table, those in its tables included.
+/// The names in a table, those in its tables and in its lists of tables included.
 fn count(table: &DeTable<'_>) -> usize {
-    let inner = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
+    table.iter().map(|(_, value)| 1 + count_inside(value)).sum()
+}
+
+fn count_inside(value: &Spanned<DeValue<'_>>) -> usize {
+    match value.get_ref() {
         DeValue::Table(inner) => count(inner),
+        DeValue::Array(list) => list.iter().map(count_inside).sum(),
         _ => 0,
-    };
-    table.iter().map(|(_, value)| 1 + inner(value)).sum()
+    }
 }
 
 struct File<'a> {

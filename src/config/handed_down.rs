@@ -2,6 +2,8 @@
 
 use std::{path::Path, sync::Arc};
 
+use serde_json::Value;
+
 use super::{Origin, Settings, key, load, project, project_file, schema, unusable};
 use crate::{
     agent::{ApprovalPolicy, FirstTool, Limits, RetryPolicy},
@@ -32,13 +34,18 @@ impl Settings {
             unknown_tools: self.values.unknown_tools.unwrap_or_default(),
             repeated_calls: self.values.repeated_calls.unwrap_or_default(),
             context_tokens: self.tunings().of(model).context_tokens.map(|tokens| tokens.0),
-            project: self.of_project(),
+            project: self.of_project(Some(model)),
         }
     }
 
-    /// What the project's files set, each as `max_steps = 3 of .askls/config.toml`.
-    fn of_project(&self) -> ProjectSettings {
+    /// What the project's files set, each as `max_steps = 3 of .askls/config.toml`. Where the model that answers is
+    /// known, the project's choice of one counts only if it is that.
+    fn of_project(&self, model: Option<&str>) -> ProjectSettings {
+        let holds = |key: &schema::Key, value: &Value| {
+            key.name != "model" || model.is_none_or(|model| value.as_str() == Some(model))
+        };
         let set = schema::KEYS.iter().filter_map(|key| Some((key, self.set.get(key.name)?)));
+        let set = set.filter(|(key, (value, _))| holds(key, value));
         set.filter_map(|(key, (value, origin))| match origin {
             Origin::ProjectFile(path) => {
                 let (value, file) = (key.show(value), self.project_file_in_short(path));
@@ -94,7 +101,7 @@ impl Settings {
             shell: self.values.shell.as_ref().map(|shell| shell.0.clone()),
             command_timeout: self.values.command_timeout.map(schema::Seconds::duration),
             hidden_variable: self.values.api_key_env.clone(),
-            project: self.of_project(),
+            project: self.of_project(None),
         }
     }
 
@@ -167,10 +174,14 @@ impl Settings {
 
     pub(super) fn tunings(&self) -> Tunings {
         let models = self.values.models.iter().flatten();
-        Tunings {
+        let mut tunings = Tunings {
             general: self.values.tuning.clone(),
             models: models.map(|(name, tuning)| (name.clone(), tuning.clone())).collect(),
+        };
+        if let (Origin::ProjectFile(_), Some(before)) = (self.origin("model"), &self.before_project) {
+            tunings.hold_within(before);
         }
+        tunings
     }
 
     /// The key that was set for askls itself. Of its three spellings the one of the strongest layer counts, and in one

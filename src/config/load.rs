@@ -11,7 +11,6 @@ use super::{
     entry::Entry,
     misplaced,
     project::{self, Trust},
-    project_file,
     schema::{Key, LONGEST_NAME, Notation, Shape, Values},
     unusable::{self, Unusable},
 };
@@ -35,15 +34,15 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
         environment: Arc::new(environment.clone()),
         files: Vec::new(),
         unusable: Vec::new(),
+        before_project: None,
     };
     let mut layers = Layers { settings, warnings: Vec::new() };
     if let Some(path) = environment.user_file() {
         layers.lay_file(&path, &Origin::UserFile(path.clone()), Trust::Full);
     }
     for root in roots {
-        let path = project_file(root);
         let trust = project::trust(root, &layers.settings.values, environment);
-        layers.lay_file(&path, &Origin::ProjectFile(path.clone()), trust);
+        layers.lay_project_file(root, trust);
     }
     for &(variable, name) in VARIABLES {
         let origin = Origin::Environment(variable);
@@ -294,6 +293,11 @@ impl Layers {
         let shown = shown.as_deref().unwrap_or(key.default);
         if let Err(message) = project::admit(key, &proposed, &self.settings.values, shown, trust) {
             return self.warn(place, message);
+        }
+        if key.name == "model" && trust != Trust::Full && self.settings.before_project.is_none() {
+            // Whatever the project chooses, it costs no more than the user allowed.
+            let model = self.settings.values.model.as_deref().unwrap_or_default();
+            self.settings.before_project = Some(self.settings.tunings().of(model));
         }
         let value = match self.settings.set.remove(key.name) {
             Some((below, _)) if key.shape != Shape::Value => merged(below, value),

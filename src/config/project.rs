@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     agent::{Limits, RetryPolicy},
-    model::{http::DEFAULT_CONNECT_TIMEOUT, select::LOCAL_IDLE_TIMEOUT, tuning::Tokens},
+    model::{http::DEFAULT_CONNECT_TIMEOUT, options::Effort, select::LOCAL_IDLE_TIMEOUT, tuning::Tokens},
     protocol::Cost,
     tools::run_command,
 };
@@ -75,6 +75,7 @@ pub(super) fn admit(
     trust: Trust,
 ) -> Result<(), String> {
     let name = key.name;
+    let shown = if shown.is_empty() { "as the server has it" } else { shown };
     match key.project {
         ProjectRule::Narrower if trust != Trust::Full && !is_narrower(name, proposed, current) => {
             Err(format!(
@@ -123,6 +124,11 @@ fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
         ),
         "max_output_tokens" => {
             at_most(proposed.tuning.max_output_tokens, current.tuning.max_output_tokens, Tokens(u64::MAX))
+        }
+        // What a server does by itself is not known, and thinking is paid for: without a word of the user only none at
+        // all is sure to be no more.
+        "reasoning_effort" => {
+            at_most(proposed.tuning.reasoning_effort, current.tuning.reasoning_effort, Effort::None)
         }
         "context_tokens" => {
             at_most(proposed.tuning.context_tokens, current.tuning.context_tokens, Tokens(u64::MAX))

@@ -8,6 +8,7 @@ use crate::{
     model::select::Choice,
 };
 
+mod foreign;
 mod misplaced;
 
 impl Choice {
@@ -251,7 +252,7 @@ fn a_file_that_cannot_be_read_is_told_and_everything_else_counts() {
     "#]]);
     Place::new().write("config/askls/config.toml/file", b"").project("model = 'm'").check(expect![[r#"
         model = m ($/project/.askls/config.toml)
-        ! $/config/askls/config.toml: nothing in this file is used: it cannot be read: it is not a file
+        ! $/config/askls/config.toml: nothing in this file is used: it cannot be read: it is a folder
     "#]]);
     Place::new().write("project", b"the root is a file").check(expect![""]);
 }
@@ -773,7 +774,6 @@ fn a_project_may_not_choose_the_way_of_a_request() {
              max_attempts = 7\nmax_retry_wait = 121\nreasoning_effort = 'low'\n[models.x]\nstore = true\n",
         )
         .check(expect![[r#"
-            reasoning_effort = low ($/project/.askls/config.toml)
             ! $/project/.askls/config.toml:1:1: headers is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
             ! $/project/.askls/config.toml:2:1: query is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
             ! $/project/.askls/config.toml:3:1: proxy is ignored in a project's file, since it could send your key and your files elsewhere: set it in your own settings file, or list the project's folder in trusted_folders there
@@ -784,6 +784,7 @@ fn a_project_may_not_choose_the_way_of_a_request() {
             ! $/project/.askls/config.toml:8:1: text_calls is ignored here: a project may only make it stricter, and without this line it is true for a server on this machine, else false
             ! $/project/.askls/config.toml:9:1: max_attempts is ignored here: a project may only make it stricter, and without this line it is 6
             ! $/project/.askls/config.toml:10:1: max_retry_wait is ignored here: a project may only make it stricter, and without this line it is 120
+            ! $/project/.askls/config.toml:11:1: reasoning_effort is ignored here: a project may only make it stricter, and without this line it is as the server has it
             ! $/project/.askls/config.toml:12:2: models is ignored here: it can only be set in your own settings file
         "#]]);
 }

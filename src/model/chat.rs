@@ -1,5 +1,6 @@
 //! The Chat Completions wire (`POST …/chat/completions`), as every compatible server speaks it.
 
+mod call_arguments;
 mod calls;
 mod decoder;
 mod reasoning;

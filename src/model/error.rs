@@ -72,6 +72,11 @@ impl ModelError {
 }
 
 impl ErrorKind {
+    /// Whether it ends a reply that had begun, so that something was read and perhaps written.
+    pub fn is_of_a_begun_reply(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Stalled | Self::Malformed)
+    }
+
     /// Whether the same request may succeed later, as far as the kind tells.
     pub fn is_transient(self) -> bool {
         match self {

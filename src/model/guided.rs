@@ -186,23 +186,34 @@ impl Guided {
         let items = [said(prompt)];
         let mut events = self.inner.stream(inner(request.cache_key, &items, schema)).await?;
         let mut shown = String::new();
+        let (mut written, mut told) = (0, None);
         while let Some(event) = events.next().await {
-            match event? {
-                ModelEvent::TextDelta(text) => shown.push_str(&text),
-                ModelEvent::Done { finish, usage } => {
-                    tally.add(usage, prompt.len(), shown.len());
+            match event {
+                Ok(ModelEvent::TextDelta(text)) => {
+                    written += text.len();
+                    shown.push_str(&text);
+                }
+                Ok(ModelEvent::ReasoningDelta(text)) => written += text.len(),
+                Ok(ModelEvent::Done { finish, usage }) => {
+                    tally.add(usage, prompt.len(), written);
                     return Ok((shown, finish));
                 }
-                // Before an error.
-                ModelEvent::Used(usage) => tally.add(Some(usage), prompt.len(), shown.len()),
-                ModelEvent::Item(_) | ModelEvent::ReasoningDelta(_) => {}
+                Ok(ModelEvent::Used(usage)) => told = Some(usage),
+                Ok(ModelEvent::Unheard(bytes)) => written += bytes,
+                Ok(ModelEvent::Item(_)) => {}
+                Err(error) => {
+                    if told.is_some() || written > 0 || error.kind.is_of_a_begun_reply() {
+                        tally.add_broken(told, prompt.len(), written);
+                    }
+                    return Err(error);
+                }
             }
             if schema.is_none() && shown.chars().count() > draft::LONGEST {
                 break;
             }
         }
         // Dropping the stream ends the reply on the server; its tokens were not told.
-        tally.add(None, prompt.len(), shown.len());
+        tally.add(None, prompt.len(), written);
         Ok((shown, Finish::Stop))
     }
 

@@ -9,6 +9,7 @@ mod head;
 mod models;
 mod retry_after;
 mod route;
+mod spellings;
 
 use std::{
     fmt,

@@ -29,6 +29,11 @@ const MAX_TEXT_BYTES: usize = MAX_EVENT_BYTES;
 /// keep the connection open, or alive, for ever.
 const ENDING_GRACE: Duration = Duration::from_secs(3);
 
+/// How long more is waited for once a piece of the reply has come after its end was said: some servers say `stop` with
+/// every piece, so that what they say of the end tells nothing, and a slow model thinks between two pieces. Such a reply
+/// is as long as its server likes, within the bounds of bytes that every reply has.
+const GRACE_AFTER_END: Duration = Duration::from_secs(30);
+
 /// How long the end of the body is waited for after the reply is over, so that the connection can serve the next
 /// request. Servers that leave it open cost no more than this.
 const CLOSING_GRACE: Duration = Duration::from_millis(50);
@@ -186,8 +191,10 @@ pub enum Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     More,
-    /// The reply is whole; only what is said about it may follow.
+    /// The reply is whole, as its server says; only what is said about it may follow.
     Ending,
+    /// The same, and this event brought a piece of the reply all the same: more may come.
+    AfterEnd,
     /// The reply is over, whatever else the server sends.
     Over,
 }
@@ -207,6 +214,11 @@ pub trait Decoder: Send + 'static {
 
     /// What the server has counted so far.
     fn usage(&self) -> Option<Usage>;
+
+    /// Bytes of the calls that have come so far: nothing is told of them before the reply's end.
+    fn unheard(&self) -> usize {
+        0
+    }
 }
 
 /// The events of a body as the reply that they tell.
@@ -222,6 +234,8 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
         shown: usize,
         /// Until when the rest of a whole reply is waited for.
         deadline: Option<Instant>,
+        /// The end was said before the last event.
+        has_ended: bool,
     }
     // Boxed, since it is moved with every event.
     let reading = Box::new(Reading {
@@ -231,14 +245,18 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
         ready: VecDeque::new(),
         shown: 0,
         deadline: None,
+        has_ended: false,
     });
     stream::unfold(reading, |mut reading| async move {
         loop {
             if let Some(event) = reading.ready.pop_front() {
                 return Some((event, reading));
             }
-            let Reading { events, decoder, out, ready, shown, deadline } = &mut *reading;
+            let Reading { events, decoder, out, ready, shown, deadline, has_ended } = &mut *reading;
             let body = events.as_mut()?;
+            // What has arrived is read at once, much of it without a wait: others have to get their turn, and whoever
+            // cancels has to be seen.
+            tokio::task::coop::consume_budget().await;
             let next = match deadline {
                 _ if *shown > MAX_TEXT_BYTES => Next::Fault(Fault::TooLarge),
                 None => body.next().await,
@@ -259,7 +277,11 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
             ready.extend(out.drain(..).map(Ok));
             match progress {
                 Ok(Progress::More) => {}
-                Ok(Progress::Ending) => {
+                Ok(Progress::AfterEnd) if *has_ended => {
+                    *deadline = Some(Instant::now() + GRACE_AFTER_END);
+                }
+                Ok(Progress::Ending | Progress::AfterEnd) => {
+                    *has_ended = true;
                     deadline.get_or_insert_with(|| Instant::now() + ENDING_GRACE);
                 }
                 Ok(Progress::Over) => {
@@ -270,6 +292,8 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
                 Err(error) => {
                     events.take();
                     ready.extend(decoder.usage().map(|usage| Ok(ModelEvent::Used(usage))));
+                    let unheard = Some(decoder.unheard()).filter(|bytes| *bytes > 0);
+                    ready.extend(unheard.map(|bytes| Ok(ModelEvent::Unheard(bytes))));
                     ready.push_back(Err(error));
                 }
             }
@@ -298,7 +322,7 @@ pub(super) fn data(events: EventStream) -> impl Stream<Item = String> {
 fn shown_bytes(event: &ModelEvent) -> usize {
     match event {
         ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text) => text.len(),
-        ModelEvent::Item(_) | ModelEvent::Used(_) | ModelEvent::Done { .. } => 0,
+        ModelEvent::Item(_) | ModelEvent::Used(_) | ModelEvent::Unheard(_) | ModelEvent::Done { .. } => 0,
     }
 }
 
@@ -538,5 +562,82 @@ mod tests {
         assert_eq!(alive.next().await, Next::End);
         let mut silent = events(slow(2).chain(stream::pending()), Duration::from_secs(1));
         assert_eq!(silent.next().await, Next::Fault(Fault::Silent));
+    }
+
+    /// Calls its reply whole with every event, and shows all of it.
+    struct Hasty;
+
+    impl Decoder for Hasty {
+        fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
+            if data == "{}" {
+                return Ok(Progress::Ending);
+            }
+            out.push(ModelEvent::TextDelta(data.to_owned()));
+            Ok(Progress::AfterEnd)
+        }
+
+        fn end(&mut self, _ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+            out.push(ModelEvent::TextDelta("ended".to_owned()));
+            Ok(())
+        }
+
+        fn usage(&self) -> Option<Usage> {
+            None
+        }
+    }
+
+    /// What is told of events that come after so many seconds each.
+    async fn told_of(seconds: &[(u64, &'static str)]) -> (Vec<String>, Duration) {
+        let body = stream::iter(seconds.to_vec()).then(|(seconds, data)| async move {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            Ok(Bytes::from(format!("data: {data}\n\n")))
+        });
+        let start = Instant::now();
+        let body = body.chain(stream::pending());
+        let told: Vec<_> = reply(events(body, Duration::from_secs(60)), Hasty).collect().await;
+        let told = told.into_iter().map(|event| match event {
+            Ok(ModelEvent::TextDelta(text)) => text,
+            other => format!("{other:?}"),
+        });
+        (told.collect(), start.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_comes_behind_the_end_is_heard_and_makes_more_be_waited_for() {
+        let (told, _) = told_of(&[(0, "one"), (2, "two"), (20, "three"), (20, "four"), (31, "lost")]).await;
+        assert_eq!(told, ["one", "two", "three", "four", "ended"]);
+        // Nothing had shown that more comes, and what only says the end again does not.
+        assert_eq!(told_of(&[(0, "one"), (4, "lost")]).await.0, ["one", "ended"]);
+        let (told, waited) = told_of(&[(0, "one"), (2, "{}"), (2, "{}"), (2, "lost")]).await;
+        assert_eq!(told, ["one", "ended"]);
+        assert!(waited <= ENDING_GRACE + CLOSING_GRACE, "{waited:?}");
+    }
+
+    /// Shows nothing.
+    struct Silent;
+
+    impl Decoder for Silent {
+        fn event(&mut self, _data: &str, _out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
+            Ok(Progress::More)
+        }
+
+        fn end(&mut self, ending: Ending, _out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+            Err(interrupted(&crate::model::story::endpoint(), ending))
+        }
+
+        fn usage(&self) -> Option<Usage> {
+            None
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_cancels_is_seen_though_the_body_is_never_waited_for() {
+        let body = stream::repeat(Ok(Bytes::from_static(b"data: {}\n\n")));
+        let cancel = tokio_util::sync::CancellationToken::new();
+        let soon = cancel.clone();
+        let task = tokio::spawn(async move { soon.cancel() });
+        let mut reply = reply(events(body, Duration::from_secs(60)), Silent);
+        assert_eq!(cancel.run_until_cancelled(reply.next()).await, None);
+        task.await.unwrap();
     }
 }

@@ -42,6 +42,9 @@ pub(super) fn story(pieces: &[&[u8]], decoder: impl Decoder) -> String {
                 writeln!(lines, "used {} {}", usage.input_tokens, usage.output_tokens)
                     .expect("strings take all");
             }
+            Ok(ModelEvent::Unheard(bytes)) => {
+                writeln!(lines, "unheard {bytes} bytes").expect("strings take all");
+            }
             Err(error) => writeln!(lines, "=> {error:?}").expect("strings take all"),
         }
     }

@@ -79,6 +79,10 @@ impl<D: WholeDecoder> Decoder for TextCalls<D> {
     fn usage(&self) -> Option<Usage> {
         self.inner.usage()
     }
+
+    fn unheard(&self) -> usize {
+        self.inner.unheard()
+    }
 }
 
 impl<D: WholeDecoder> WholeDecoder for TextCalls<D> {

@@ -26,6 +26,8 @@ pub(super) struct ThinkTags {
     state: State,
     /// What came and may be a part of a tag: never longer than the blanks in front of it and one tag.
     held: String,
+    /// Bytes at its beginning that are known to be blanks.
+    blanks: usize,
 }
 
 /// A piece of a text.
@@ -41,7 +43,8 @@ impl ThinkTags {
         self.state == State::Beginning && self.held.is_empty()
     }
 
-    /// Takes the next piece and gives what is decided by now.
+    /// Takes the next piece and gives what is decided by now. Each byte is looked at a few times at most, however it
+    /// was cut.
     pub(super) fn push(&mut self, text: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         if self.state == State::Text {
@@ -49,7 +52,11 @@ impl ThinkTags {
             return pieces;
         }
         self.held.push_str(text);
-        while self.step(&mut pieces) {}
+        let mut decided = 0;
+        while let Some(more) = self.step(decided, &mut pieces) {
+            decided = more;
+        }
+        self.held.drain(..decided);
         pieces
     }
 
@@ -65,40 +72,45 @@ impl ThinkTags {
         vec![piece]
     }
 
-    /// Whether something was decided, so that there may be more to decide.
-    fn step(&mut self, pieces: &mut Vec<Piece>) -> bool {
+    /// Decides about what is held from `from` on, where everything before it is decided. Gives up to where it has, if
+    /// that is further, so that there may be more to decide.
+    fn step(&mut self, from: usize, pieces: &mut Vec<Piece>) -> Option<usize> {
+        let undecided = self.held.get(from..).unwrap_or_default();
         match self.state {
             State::Beginning | State::Between => {
-                let start = self.held.trim_start();
+                let start = undecided.get(self.blanks..).unwrap_or_default().trim_start();
+                let start_at = self.held.len() - start.len();
+                self.blanks = start_at - from;
                 if let Some((open, close)) = TAGS.iter().find(|(open, _)| start.starts_with(open)) {
-                    self.held = start.get(open.len()..).unwrap_or_default().to_owned();
+                    self.blanks = 0;
                     self.state = State::Thinking(close);
-                    return true;
+                    return Some(start_at + open.len());
                 }
                 if TAGS.iter().any(|(open, _)| open.starts_with(start)) {
-                    return false;
+                    return None;
                 }
-                let text = if self.state == State::Between { start } else { &self.held };
+                let text = if self.state == State::Between { start } else { undecided };
                 pieces.push(Piece::Text(text.to_owned()));
-                self.held.clear();
                 self.state = State::Text;
-                false
+                Some(self.held.len())
             }
             State::Thinking(close) => {
-                let (thought, rest) = match self.held.split_once(close) {
-                    Some((thought, rest)) => {
+                let (thought, decided) = match undecided.find(close) {
+                    Some(at) => {
                         self.state = State::Between;
-                        (thought, rest)
+                        (undecided.get(..at), from + at + close.len())
                     }
-                    None => self.held.split_at(self.held.len() - begun(&self.held, close)),
+                    None => {
+                        let length = undecided.len() - begun(undecided, close);
+                        (undecided.get(..length), from + length)
+                    }
                 };
-                if !thought.is_empty() {
+                if let Some(thought) = thought.filter(|thought| !thought.is_empty()) {
                     pieces.push(Piece::Thought(thought.to_owned()));
                 }
-                self.held = rest.to_owned();
-                self.state == State::Between
+                (decided > from).then_some(decided)
             }
-            State::Text => false,
+            State::Text => None,
         }
     }
 }
@@ -217,5 +229,23 @@ mod tests {
             let pieces = places.windows(2).map(|pair| &whole[pair[0]..pair[1]]);
             prop_assert_eq!(read(pieces), read([whole.as_str()]));
         }
+    }
+
+    #[test]
+    fn many_thoughts_in_one_piece_are_all_thoughts() {
+        let whole = "<think>a</think>\n".repeat(1_000) + "text";
+        check(&whole, &"a".repeat(1_000), "text");
+    }
+
+    #[test]
+    fn blanks_that_are_held_are_not_looked_at_again() {
+        let mut tags = ThinkTags::default();
+        for pieces in 1..=1_000 {
+            assert_eq!(tags.push("   \n"), []);
+            assert_eq!(tags.blanks, tags.held.len(), "after {pieces} pieces");
+        }
+        assert_eq!(tags.push("<thi"), []);
+        assert_eq!(tags.blanks, 4_000);
+        assert_eq!(tags.push("s"), [Piece::Text("   \n".repeat(1_000) + "<this")]);
     }
 }

@@ -110,7 +110,33 @@ impl Tunings {
     }
 }
 
+impl Tunings {
+    /// Lets no model have more than `bound` says, where it says something.
+    pub fn hold_within(&mut self, bound: &Tuning) {
+        let models = self.models.iter_mut().map(|(_, tuning)| tuning);
+        models.for_each(|tuning| tuning.hold_within(bound));
+        self.general.hold_within(bound);
+        // Where nothing else is said, the bound itself holds.
+        self.general = self.general.over(&Tuning {
+            max_output_tokens: bound.max_output_tokens,
+            context_tokens: bound.context_tokens,
+            reasoning_effort: bound.reasoning_effort,
+            ..Tuning::default()
+        });
+    }
+}
+
 impl Tuning {
+    /// What bounds the cost of a request: of what is said here, no more than `bound` says.
+    fn hold_within(&mut self, bound: &Self) {
+        fn least<T: Ord + Copy>(own: &mut Option<T>, bound: Option<T>) {
+            *own = own.map(|own| bound.map_or(own, |bound| own.min(bound)));
+        }
+        least(&mut self.max_output_tokens, bound.max_output_tokens);
+        least(&mut self.context_tokens, bound.context_tokens);
+        least(&mut self.reasoning_effort, bound.reasoning_effort);
+    }
+
     fn over(&self, weaker: &Self) -> Self {
         Self {
             max_output_tokens: self.max_output_tokens.or(weaker.max_output_tokens),

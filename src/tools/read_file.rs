@@ -11,7 +11,7 @@ use super::{
     look,
     output::{MAX_BYTES, MAX_LINES, cut_line, one_line},
 };
-use crate::workspace::{FileError, FilePath, FileText, TurnFiles};
+use crate::workspace::{FileError, FilePath, FileText, TurnFiles, bounded};
 
 /// Characters of one line: enough for prose and data, too few for minified code to fill the window.
 const MAX_LINE_CHARS: usize = 2_000;
@@ -109,7 +109,9 @@ fn origin(files: &TurnFiles, path: &FilePath, file: &FileText) -> &'static str {
 }
 
 fn is_on_disk(path: &FilePath, file: &FileText) -> bool {
-    let Some(saved) = path.disk().and_then(|disk| std::fs::read(disk).ok()) else { return false };
+    // The byte order mark that may stand before it.
+    let most = (file.text.len() + '\u{feff}'.len_utf8()) as u64;
+    let Some(saved) = path.disk().and_then(|disk| bounded::read(disk, most).ok()) else { return false };
     saved.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&saved) == file.text.as_bytes()
 }
 

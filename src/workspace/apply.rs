@@ -22,7 +22,7 @@ use std::{
 use tempfile::{NamedTempFile, TempPath};
 
 use super::{
-    FileEdit, FilePath, Workspace, disk,
+    FileEdit, FilePath, Workspace, bounded, disk,
     edit::{Conflict, EditProposal},
 };
 use temporary::temporary;
@@ -370,7 +370,7 @@ fn restore(path: &Path, bytes: &[u8], metadata: &fs::Metadata) -> io::Result<()>
 }
 
 fn check_ours(path: &Path, written: &[u8]) -> io::Result<()> {
-    if fs::read(path)? == written {
+    if bounded::read(path, written.len() as u64).is_ok_and(|now| now == written) {
         return Ok(());
     }
     Err(io::Error::other("another program changed it in the meantime; its text stays"))

@@ -2,14 +2,12 @@
 
 mod encoding;
 
-use std::{
-    fs::{self, File},
-    io::{self, Read},
-    path::Path,
-    sync::Arc,
-};
+use std::{io, path::Path, sync::Arc};
 
-use super::{FileError, FileText};
+use super::{
+    FileError, FileText,
+    bounded::{self, Unread},
+};
 
 /// The largest file that is read: what a model could use of more is nothing, and memory is bounded.
 pub(crate) const MAX_READ_BYTES: u64 = 20_000_000;
@@ -78,33 +76,21 @@ pub(crate) fn bytes(text: &str, bom: bool) -> Vec<u8> {
 }
 
 fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, FileError> {
-    let io_error = |error: &io::Error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing(shown.to_owned()),
-        _ => FileError::Io(shown.to_owned(), error.to_string()),
-    };
-    // Looked at before it is opened: opening a pipe waits for its other end.
-    let metadata = fs::metadata(path).map_err(|error| io_error(&error))?;
-    if metadata.is_dir() {
-        return Err(FileError::Directory(shown.to_owned()));
-    }
-    if !metadata.is_file() {
-        return Err(FileError::Special(shown.to_owned()));
-    }
-    if metadata.len() > MAX_READ_BYTES {
-        return Err(FileError::TooLarge(shown.to_owned()));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-    let file = File::open(path).map_err(|error| io_error(&error))?;
-    // A file may grow while it is read.
-    file.take(MAX_READ_BYTES + 1).read_to_end(&mut bytes).map_err(|error| io_error(&error))?;
-    if bytes.len() as u64 > MAX_READ_BYTES {
-        return Err(FileError::TooLarge(shown.to_owned()));
-    }
-    Ok(bytes)
+    bounded::read(path, MAX_READ_BYTES).map_err(|unread| match unread {
+        Unread::Directory => FileError::Directory(shown.to_owned()),
+        Unread::Special => FileError::Special(shown.to_owned()),
+        Unread::TooLarge(_) => FileError::TooLarge(shown.to_owned()),
+        Unread::Io(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing(shown.to_owned()),
+            _ => FileError::Io(shown.to_owned(), error.to_string()),
+        },
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use expect_test::{Expect, expect};
 
     use super::*;

@@ -5,8 +5,6 @@
 //! walked as if it were not there: ignore rules keep noise away and protect nothing.
 
 use std::{
-    fs::{self, File},
-    io::Read,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -15,6 +13,8 @@ use ignore::{
     DirEntry, Match,
     gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path},
 };
+
+use super::bounded;
 
 /// The largest ignore file that is obeyed, in bytes. Those that people write are a tenth of it at most, and a
 /// compiled rule takes some hundred times the memory of its text.
@@ -155,15 +155,8 @@ fn exclude_file(top: &Path) -> Option<PathBuf> {
 
 /// The text of a regular file of at most `max_bytes`.
 fn read_text(path: &Path, max_bytes: u64) -> Option<String> {
-    // Looked at before it is opened: opening a pipe waits for its other end, and a device may have no end.
-    let metadata = fs::metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > max_bytes {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    // A file may grow while it is read.
-    File::open(path).ok()?.take(max_bytes + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= max_bytes).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    let bytes = bounded::read(path, max_bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Rules that are none are passed over, as git does.

@@ -504,3 +504,45 @@ async fn the_half_of_a_count_that_a_server_leaves_out_is_estimated() {
         assert_eq!(bench.ask("count").await.stop_reason, StopReason::Limit(Limit::TurnTokens));
     }
 }
+
+// SPEC L15
+#[tokio::test]
+async fn the_same_call_in_another_spelling_is_the_same_call() {
+    let spelled = [
+        r#"{"milliseconds":1}"#,
+        r#"{"milliseconds":1}{}"#,
+        "```json\n{\"milliseconds\":1}\n```",
+        r#""{\"milliseconds\":1}""#,
+    ];
+    for second in spelled {
+        let script = vec![reply([call("1", "execute", spelled[0])]), reply([call("2", "execute", second)])];
+        let mut bench = bounded(script, |limits| limits.repeated_calls = RepeatedCalls::Stop);
+        let result = bench.ask("2+2?").await;
+        assert_eq!(result.stop_reason, StopReason::Limit(Limit::RepeatedCall), "{second}");
+        assert_eq!(bench.ran.load(Ordering::SeqCst), 1, "{second}");
+    }
+}
+
+/// A reply that breaks off after these events, of whose output its server had counted one token by then.
+fn broken_off_early(events: Vec<Result<ModelEvent, ModelError>>) -> Step {
+    let used = Usage { input_tokens: 10, output_tokens: 1, ..Usage::default() };
+    let error = ModelError::new(ErrorKind::Interrupted, "the connection closed".to_owned());
+    Ok([events, vec![Ok(ModelEvent::Used(used)), Err(error)]].concat())
+}
+
+// SPEC L12
+#[tokio::test(start_paused = true)]
+async fn a_count_of_the_first_word_does_not_stand_for_a_reply_that_broke_off() {
+    let long = "word ".repeat(4_000);
+    let replies = [
+        text(&long),
+        vec![Ok(ModelEvent::ReasoningDelta(long.clone()))],
+        vec![Ok(ModelEvent::Unheard(long.len()))],
+    ];
+    for reply in replies {
+        let script = (0..4).map(|_| broken_off_early(reply.clone())).collect();
+        let mut bench = bounded(script, |limits| limits.max_turn_tokens = Some(6_000));
+        let told = ending(&bench.ask("2+2?").await);
+        expect!["=> limit turn_tokens: stopped after 10.0k tokens, since max_turn_tokens is 6.0k tokens; raise it to go further\n"].assert_eq(&told);
+    }
+}

@@ -55,3 +55,32 @@ async fn so_do_what_else_of_a_project_ends_turns() {
         => limit unknown_tool: stopped: the model called mul, and there is no tool of that name; no call of its reply ran, since unknown_tools is stop, which is the project's: unknown_tools = stop of .askls/config.toml
     "#]].assert_eq(&ending(&bench.ask("count").await));
 }
+
+// SPEC L13
+#[tokio::test]
+async fn a_model_of_the_project_without_a_price_is_not_asked_where_money_is_bounded() {
+    let ended = async |price, is_of_project: bool| {
+        let mut model = Scripted::build(vec![reply([text("4")])], false);
+        model.info.wire = Some(crate::protocol::Wire::Chat);
+        model.info.price = price;
+        let mut bench = Bench::new(Arc::new(model), Answer::AllowOnce);
+        bench.agent.limits.max_cost = Some(Cost(500_000));
+        if is_of_project {
+            let line = "model = scripted of .askls/config.toml".to_owned();
+            bench.agent.limits.project = [("model", line)].into_iter().collect();
+        }
+        ending(&bench.ask("2+2?").await)
+    };
+    let free = Price { input: 0, cached: 0, cache_write: 0, output: 0 };
+    expect![[r#"
+        => provider_error: max_cost ($0.5000) cannot be held with the model scripted, which is the project's: model = scripted of .askls/config.toml, since nothing is known of what it costs; nothing was sent: choose another model (in your editor, --model, ASKLS_MODEL), or set its price in your own settings file, as price = { input = 1.25, output = 10 } in dollars for a million tokens below [models."scripted"]
+    "#]].assert_eq(&ended(None, true).await);
+    expect![[r#"
+        => answer
+    "#]]
+    .assert_eq(&ended(Some(free), true).await);
+    expect![[r#"
+        => answer
+    "#]]
+    .assert_eq(&ended(None, false).await);
+}

@@ -3,11 +3,15 @@
 use std::{fs, io, path::Path};
 
 use super::Layers;
-use crate::config::{
-    Origin, SettingsFile, Warning, entry,
-    project::Trust,
-    schema::Key,
-    unusable::{self, Unusable},
+use crate::{
+    config::{
+        Origin, SettingsFile, Warning, entry,
+        project::Trust,
+        project_file,
+        schema::Key,
+        unusable::{self, Unusable},
+    },
+    workspace::bounded::{self, Unread},
 };
 
 /// Settings take a few lines: a larger file is something else.
@@ -17,6 +21,20 @@ const LARGEST_FILE: u64 = 1 << 20;
 const MOST_WARNINGS: usize = 20;
 
 impl Layers {
+    /// The file of a project, which may be anybody's: a link in it could name any file of the user, whose lines would be
+    /// shown, or one that is no file at all. A folder that the user trusts may have its settings where it likes.
+    pub(super) fn lay_project_file(&mut self, root: &Path, trust: Trust) {
+        let path = project_file(root);
+        let origin = Origin::ProjectFile(path.clone());
+        if trust != Trust::None || !leads_out(root, &path) {
+            return self.lay_file(&path, &origin, trust);
+        }
+        self.settings.files.push(SettingsFile { path: path.clone(), exists: true });
+        let reason = "it is a link that leads out of the project: put the file itself into the project, or list the \
+                      project's folder in trusted_folders of your own settings file";
+        self.refuse_file(&path, reason, &origin, trust);
+    }
+
     pub(super) fn lay_file(&mut self, path: &Path, origin: &Origin, trust: Trust) {
         let text = match read(path) {
             Ok(text) => text,
@@ -88,16 +106,18 @@ fn read(path: &Path) -> io::Result<String> {
 
 /// The bytes of a regular file of a size that people write.
 pub(in crate::config) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+    bounded::read(path, LARGEST_FILE).map_err(|unread| match unread {
         // A root that is a file has no settings below it.
-        io::ErrorKind::NotADirectory => io::ErrorKind::NotFound.into(),
-        _ => error,
-    })?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a file"));
+        Unread::Io(error) if error.kind() == io::ErrorKind::NotADirectory => io::ErrorKind::NotFound.into(),
+        other => other.into(),
+    })
+}
+
+/// Whether what stands at `path` below `root` is in truth somewhere else.
+fn leads_out(root: &Path, path: &Path) -> bool {
+    match (fs::canonicalize(root), fs::canonicalize(path)) {
+        (Ok(root), Ok(path)) => !path.starts_with(root),
+        // What is not there leads nowhere.
+        _ => false,
     }
-    if metadata.len() > LARGEST_FILE {
-        return Err(io::Error::other(format!("it is larger than {LARGEST_FILE} bytes")));
-    }
-    fs::read(path)
 }

@@ -137,7 +137,7 @@ pub const KEYS: &[Key] = &[
         "reasoning_effort",
         "one of none, minimal, low, medium, high, xhigh, max",
         "",
-        ProjectRule::Free,
+        ProjectRule::Narrower,
     ),
     Key::of_models("temperature", "a number from 0 to 2", "", ProjectRule::Free),
     Key::of_models("parallel_tool_calls", BOOLEAN, "", ProjectRule::Free),

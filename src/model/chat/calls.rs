@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::call_arguments::Arguments;
 use crate::{
     model::{arguments, call_ids::CallIds},
     protocol::{Raw, ToolCall, Wire},
@@ -23,7 +24,7 @@ struct Pieces {
     index: Option<u64>,
     id: String,
     name: String,
-    arguments: String,
+    arguments: Arguments,
     /// Members that askls does not know, such as `extra_content`; they go back as they came.
     extra: Map<String, Value>,
 }
@@ -31,17 +32,14 @@ struct Pieces {
 impl Pieces {
     /// Whether a piece of this id and name, which came under the same number, begins another call: servers give several
     /// calls one number or none, and others repeat id and name, or change the id, with every piece.
-    fn is_over(&self, id: &str, name: &str, begins_an_object: bool) -> bool {
+    fn is_over(&mut self, id: &str, name: &str, begins_an_object: bool) -> bool {
         if name.is_empty() || self.name.is_empty() {
             return false;
         }
         if !id.is_empty() && !self.id.is_empty() {
             return id != self.id;
         }
-        // An empty object may be the beginning that some gateways send in front of the true one.
-        let may_go_on = self.name == name && self.arguments.trim() == "{}";
-        let is_whole = || self.arguments.ends_with('}') && arguments::read(&self.arguments).is_ok();
-        name != self.name || begins_an_object && !may_go_on && is_whole()
+        name != self.name || begins_an_object && self.arguments.are_whole()
     }
 }
 
@@ -49,6 +47,11 @@ impl Calls {
     /// Whether there is nothing that may be a call.
     pub(super) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// Bytes of their arguments.
+    pub(super) fn bytes(&self) -> usize {
+        self.pieces.iter().map(|call| call.arguments.len()).sum()
     }
 
     /// Whether there were more than any reply has. The calls are not all there then, and none may run.
@@ -93,7 +96,7 @@ impl Calls {
         match member("arguments") {
             Some(Value::String(more)) => call.arguments.push_str(more),
             Some(Value::Null) | None => {}
-            Some(whole) => call.arguments = whole.to_string(),
+            Some(whole) => call.arguments = Arguments::of(&whole.to_string()),
         }
         for (name, value) in piece {
             if !matches!(name.as_str(), "index" | "id" | "type" | "function") {
@@ -122,7 +125,7 @@ impl Calls {
             None => self.pieces.len().checked_sub(1),
         };
         let known = known.filter(|known| {
-            self.pieces.get(*known).is_some_and(|call| !call.is_over(id, name, begins_an_object))
+            self.pieces.get_mut(*known).is_some_and(|call| !call.is_over(id, name, begins_an_object))
         });
         let position = match known {
             Some(known) => known,
@@ -144,7 +147,7 @@ impl Calls {
     pub(super) fn finish(self, ids: &mut CallIds, cut: bool) -> Vec<ToolCall> {
         let mut calls = Vec::new();
         for call in self.pieces {
-            let arguments = call.arguments;
+            let arguments = call.arguments.into_text();
             let says_nothing = [&call.name, &call.id, &arguments].iter().all(|part| part.trim().is_empty());
             if says_nothing || cut && arguments::read(&arguments).is_err() {
                 continue;

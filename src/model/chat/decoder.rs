@@ -13,6 +13,7 @@ use crate::{
         client::WholeDecoder,
         counts,
         http::{Endpoint, ServerError},
+        said_end::SaidEnd,
         sse::{self, Decoder, Ending, Progress},
         surrogates,
         think_tags::{self, Piece, ThinkTags},
@@ -20,23 +21,6 @@ use crate::{
     },
     protocol::{AgentMessage, Item, MessageState, Reasoning, Usage},
 };
-
-/// What servers call an end at the bound on tokens (OpenAI, Mistral, Gemini and others).
-const CUT: [&str; 4] = ["length", "max_tokens", "max_output_tokens", "model_length"];
-
-/// What servers call an end by a filter (OpenAI, Gemini, Zhipu).
-const FILTERED: [&str; 7] = [
-    "content_filter",
-    "safety",
-    "recitation",
-    "blocklist",
-    "prohibited_content",
-    "sensitive",
-    "guardrail_intervened",
-];
-
-/// What servers call an end by a failure of their own (OpenRouter, DeepSeek, Zhipu, vLLM).
-const FAILED: [&str; 5] = ["error", "insufficient_system_resource", "network_error", "abort", "timeout"];
 
 pub(super) struct ChatDecoder {
     endpoint: Arc<Endpoint>,
@@ -49,8 +33,10 @@ pub(super) struct ChatDecoder {
     /// `None` where tags in the text are text.
     tags: Option<ThinkTags>,
     calls: Calls,
-    /// The last word of the server about the end.
-    finish_reason: Option<String>,
+    /// What the server said about the end.
+    said_end: Option<SaidEnd>,
+    /// The last chunk brought a piece of the reply.
+    has_grown: bool,
     usage: Option<Usage>,
     chunks: Chunks,
     unreadable: Unreadable,
@@ -78,7 +64,8 @@ impl ChatDecoder {
             thoughts: Thoughts::default(),
             tags,
             calls: Calls::default(),
-            finish_reason: None,
+            said_end: None,
+            has_grown: false,
             usage: None,
             chunks: Chunks::None,
             unreadable: Unreadable::default(),
@@ -115,7 +102,7 @@ impl ChatDecoder {
             if let Some(reason) =
                 choice.get("finish_reason").and_then(Value::as_str).filter(|reason| !reason.is_empty())
             {
-                self.finish_reason = Some(reason.to_owned());
+                self.said_end = Some(SaidEnd::and(self.said_end, SaidEnd::of(reason)));
             }
             if let Some(usage) = choice.get("usage").filter(|usage| usage.is_object()) {
                 self.usage = Some(usage_of(usage));
@@ -171,9 +158,11 @@ impl ChatDecoder {
             self.say(text, out);
         }
         if let Some(calls) = delta.get("tool_calls").and_then(Value::as_array) {
+            self.has_grown |= !calls.is_empty();
             self.calls.add_all(calls);
         }
         if let Some(function) = delta.get("function_call").filter(|function| function.is_object()) {
+            self.has_grown = true;
             self.calls.add_function(function);
         }
     }
@@ -189,6 +178,7 @@ impl ChatDecoder {
 
     /// Words of the model, in which reasoning may be tagged.
     fn content(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
+        self.has_grown |= !text.is_empty();
         match &mut self.tags {
             None => self.say(text, out),
             Some(tags) => {
@@ -221,6 +211,7 @@ impl ChatDecoder {
 
     fn say(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
+            self.has_grown = true;
             self.text.push_str(text);
             out.push(ModelEvent::TextDelta(text.to_owned()));
         }
@@ -228,6 +219,7 @@ impl ChatDecoder {
 
     fn think(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
+            self.has_grown = true;
             self.reasoning.push_str(text);
             out.push(ModelEvent::ReasoningDelta(text.to_owned()));
         }
@@ -237,18 +229,10 @@ impl ChatDecoder {
     /// That the server said that it failed, or that a piece is lost without which the reply cannot be trusted.
     fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.content_is_over(out);
-        let reason = self.finish_reason.as_deref().unwrap_or_default().to_ascii_lowercase();
-        let finish = match reason.as_str() {
-            reason if FAILED.contains(&reason) => {
-                return Err(ServerError::default().in_stream(&self.endpoint));
-            }
-            reason if CUT.contains(&reason) => Finish::Length,
-            reason if FILTERED.contains(&reason) => Finish::ContentFilter,
-            reason if reason.contains("context") => Finish::ContextTooLong,
-            "refusal" => Finish::Refusal,
-            _ if self.refused => Finish::Refusal,
-            // `stop`, `tool_calls`, `function_call`, none, and what else servers say: the items decide.
-            _ => Finish::Stop,
+        let finish = match self.said_end.unwrap_or(SaidEnd::Stop).finish() {
+            None => return Err(ServerError::default().in_stream(&self.endpoint)),
+            Some(Finish::Stop) if self.refused => Finish::Refusal,
+            Some(finish) => finish,
         };
         self.refused |= finish == Finish::Refusal;
         if !self.calls.is_empty() {
@@ -257,7 +241,7 @@ impl ChatDecoder {
         } else if self.text.is_empty() && !self.has_thoughts() {
             self.unreadable.refuse_all(&self.endpoint)?;
         }
-        let cut = !matches!(finish, Finish::Stop | Finish::Refusal);
+        let cut = !matches!(finish, Finish::Stop | Finish::Pause | Finish::Refusal);
         if self.has_thoughts() {
             let text = std::mem::take(&mut self.reasoning);
             let raw = std::mem::take(&mut self.thoughts).into_raw(&text);
@@ -325,16 +309,21 @@ impl WholeDecoder for ChatDecoder {
 
 impl Decoder for ChatDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
+        self.has_grown = false;
         match read(data) {
             Some(chunk) => self.chunk(&chunk, out)?,
             None => self.unreadable.note(&self.endpoint, data, self.chunks == Chunks::OfAReply)?,
         }
-        Ok(if self.finish_reason.is_some() { Progress::Ending } else { Progress::More })
+        Ok(match self.said_end {
+            None => Progress::More,
+            Some(_) if self.has_grown => Progress::AfterEnd,
+            Some(_) => Progress::Ending,
+        })
     }
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         // A server that said why it ends has ended, whatever becomes of the connection; so has one that sent the marker.
-        if self.finish_reason.is_none() && !matches!(ending, Ending::Marker) {
+        if self.said_end.is_none() && !matches!(ending, Ending::Marker) {
             self.content_is_over(out);
             if self.chunks == Chunks::None && matches!(ending, Ending::Closed) {
                 self.unreadable.refuse_all(&self.endpoint)?;
@@ -349,6 +338,10 @@ impl Decoder for ChatDecoder {
 
     fn usage(&self) -> Option<Usage> {
         self.usage
+    }
+
+    fn unheard(&self) -> usize {
+        self.calls.bytes()
     }
 }
 

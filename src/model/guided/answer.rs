@@ -103,8 +103,8 @@ struct Answering {
     /// Bytes of what the running one is the reply to, and of its text so far.
     read: usize,
     written: usize,
-    /// Its server has told what it used.
-    is_told: bool,
+    /// What its server has counted so far, where it tells that before its end.
+    told: Option<Usage>,
 }
 
 #[derive(Default)]
@@ -123,7 +123,7 @@ pub(super) async fn ask(task: Task) -> Result<ModelStream, ModelError> {
     let answering = Answering {
         read: task.prompt.len(),
         written: 0,
-        is_told: false,
+        told: None,
         task,
         events,
         ready: VecDeque::new(),
@@ -149,7 +149,7 @@ impl Answering {
                 return Some(event);
             }
             let event = self.events.next().await?;
-            if let Ok(ModelEvent::TextDelta(text)) = &event {
+            if let Ok(ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text)) = &event {
                 self.written += text.len();
             }
             let Some(held) = &mut self.held else {
@@ -209,7 +209,7 @@ impl Answering {
                 tracing::debug!("a step came where the answer was asked for");
                 let prompt = format!("{}\nReply in plain words, not in JSON.", self.task.prompt);
                 self.held = Some(Held::default());
-                (self.read, self.written) = (prompt.len(), 0);
+                (self.read, self.written, self.told) = (prompt.len(), 0, None);
                 match self.task.ask(&prompt).await {
                     Ok(events) => self.events = events,
                     Err(error) => self.fail(error),
@@ -260,13 +260,12 @@ impl Answering {
                 self.ready.push_back(Ok(ModelEvent::Done { finish, usage }));
             }
             // Comes before an error, with which it is told.
-            Ok(ModelEvent::Used(usage)) => {
-                self.is_told = true;
-                self.task.tally.add(Some(usage), self.read, self.written);
-            }
+            Ok(ModelEvent::Used(usage)) => self.told = Some(usage),
+            Ok(ModelEvent::Unheard(bytes)) => self.written += bytes,
             Err(error) => {
-                if self.written > 0 && !self.is_told {
-                    self.task.tally.add(None, self.read, self.written);
+                let told = self.told.take();
+                if told.is_some() || self.written > 0 || error.kind.is_of_a_begun_reply() {
+                    self.task.tally.add_broken(told, self.read, self.written);
                 }
                 self.ready.extend(self.task.tally.used().map(|used| Ok(ModelEvent::Used(used))));
                 self.ready.push_back(Err(error));

@@ -22,8 +22,8 @@ impl Tally {
         Self { room, price, used: None }
     }
 
-    /// Adds a request of `read` bytes whose reply has `written` ones. What its server did not tell is estimated, since it was used all the
-    /// same: a draft that is dropped early has no count at all.
+    /// Adds a request of `read` bytes whose reply has `written` ones, its reasoning included. What its server did not
+    /// tell is estimated, since it was used all the same: a draft that is dropped early has no count at all.
     pub(super) fn add(&mut self, usage: Option<Usage>, read: usize, written: usize) {
         let mut usage = usage.unwrap_or_default();
         if usage.input_tokens == 0 {
@@ -34,6 +34,13 @@ impl Tally {
             usage.output_tokens = written as u64 / BYTES_PER_TOKEN;
         }
         *self.used.get_or_insert_default() += usage;
+    }
+
+    /// The same for a request whose reply broke off: what was counted by then may be of its first word only.
+    pub(super) fn add_broken(&mut self, usage: Option<Usage>, read: usize, written: usize) {
+        let mut usage = usage.unwrap_or_default();
+        usage.output_tokens = usage.output_tokens.max(written as u64 / BYTES_PER_TOKEN);
+        self.add(Some(usage), read, written);
     }
 
     /// All of it; `None` before the first reply.

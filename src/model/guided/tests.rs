@@ -740,3 +740,34 @@ async fn what_requests_before_an_error_used_is_told_with_it() {
     "#]]
     .assert_eq(&events_within(&guided, &listed("how wide is the door?"), Room::default()).await);
 }
+
+// SPEC L12
+#[tokio::test]
+async fn a_request_that_breaks_off_counts_for_what_came_of_it() {
+    let used = Usage { input_tokens: 1_000, output_tokens: 1, ..Usage::default() };
+    let lost = || Err(ModelError::new(ErrorKind::Interrupted, "closed"));
+    let words = |length: usize| Ok(ModelEvent::TextDelta("w".repeat(length)));
+    let thought = || Ok(ModelEvent::ReasoningDelta("w".repeat(4_000)));
+    let mut told = String::new();
+    for reply in [
+        vec![words(160), Ok(ModelEvent::Used(used)), lost()],
+        vec![words(160), lost()],
+        vec![thought(), Ok(ModelEvent::Used(used)), lost()],
+        vec![lost()],
+    ] {
+        let inner = Scripted::new("m", vec![says("I do not know."), Ok(reply)]);
+        let guided = Guided::new(inner.info().clone(), inner.clone());
+        told += &events_within(&guided, &listed("how wide is the door?"), Room::default()).await;
+    }
+    expect![[r#"
+        used: 1052
+        => error: closed
+        used: 123
+        => error: closed
+        used: 2012
+        => error: closed
+        used: 83
+        => error: closed
+    "#]]
+    .assert_eq(&told);
+}

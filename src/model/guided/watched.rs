@@ -352,21 +352,28 @@ impl Kept {
     }
 }
 
-/// The events with what was used before them.
+/// The events with what was used before them: told with their end, or before their error.
 fn with_usage(events: ModelStream, before: Usage) -> ModelStream {
+    let mut is_told = false;
     events
-        .map(move |event| match event {
-            Ok(ModelEvent::Done { finish, usage }) => {
-                let mut sum = before;
-                sum += usage.unwrap_or_default();
-                Ok(ModelEvent::Done { finish, usage: Some(sum) })
-            }
-            Ok(ModelEvent::Used(usage)) => {
+        .flat_map(move |event| {
+            let sum = |usage: Usage| {
                 let mut sum = before;
                 sum += usage;
-                Ok(ModelEvent::Used(sum))
-            }
-            other => other,
+                sum
+            };
+            let told = match event {
+                Ok(ModelEvent::Done { finish, usage }) => {
+                    vec![Ok(ModelEvent::Done { finish, usage: Some(sum(usage.unwrap_or_default())) })]
+                }
+                Ok(ModelEvent::Used(usage)) => {
+                    is_told = true;
+                    vec![Ok(ModelEvent::Used(sum(usage)))]
+                }
+                Err(error) if !is_told => vec![Ok(ModelEvent::Used(before)), Err(error)],
+                other => vec![other],
+            };
+            stream::iter(told)
         })
         .boxed()
 }

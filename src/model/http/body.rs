@@ -22,6 +22,9 @@ const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 /// How long the rest of a refusal is read: its status has come, and a body that trickles tells no more.
 const LONGEST_REFUSAL: Duration = Duration::from_secs(10);
 
+/// The mark of byte order, which JSON does not have.
+const MARK: &str = "\u{feff}";
+
 /// What a body is by its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -101,6 +104,7 @@ async fn by_beginning(
         }
     };
     let beginning = first.as_ref().map_or(&b""[..], |bytes| bytes.trim_ascii_start());
+    let beginning = beginning.strip_prefix(MARK.as_bytes()).unwrap_or(beginning);
     let is_whole = match (kind, beginning.first()) {
         (Kind::Json, _) => !begins_like_events(beginning),
         (Kind::Unknown, Some(b'<')) => {
@@ -113,9 +117,14 @@ async fn by_beginning(
         return Ok(Answer::Stream(sse::events(body, endpoint.idle_timeout)));
     }
     match collect(body, MAX_WHOLE_BYTES, endpoint.idle_timeout).await {
-        Ok(body) => Ok(Answer::Whole(String::from_utf8_lossy(&body).into_owned())),
+        Ok(body) => Ok(Answer::Whole(without_mark(&String::from_utf8_lossy(&body)).to_owned())),
         Err((_, error)) => Err(error.into_model_error(endpoint)),
     }
+}
+
+/// A body without the mark of byte order that some servers begin it with.
+pub(super) fn without_mark(body: &str) -> &str {
+    body.trim_ascii_start().strip_prefix(MARK).unwrap_or(body)
 }
 
 /// Whether this is a field of an event, or as much of one as has come.

@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use super::{Endpoint, Url, retry_after, route, shown};
+use super::{Endpoint, Url, body::without_mark, retry_after, shown, spellings::spellings};
 use crate::model::{ErrorKind, ModelError, Retry};
 
 pub(super) use list::{of_list_status, of_no_list, of_slow_list};
@@ -72,7 +72,7 @@ impl ServerError {
 
 fn find_in_body(body: &str) -> ServerError {
     // litellm sends errors of streams as an event, with a status.
-    let body = body.trim_start();
+    let body = without_mark(body).trim_start();
     let json = body.strip_prefix("data:").map_or(body, |event| event.lines().next().unwrap_or_default());
     match serde_json::from_str::<Value>(json) {
         Ok(json) => ServerError::find(&json)
@@ -105,7 +105,7 @@ fn of_redirect(endpoint: &Endpoint, address: &str, headers: &HeaderMap) -> Model
     let message = match target {
         Some(target) => format!(
             "{address} redirects to {}, which is not followed so that no key goes astray: set {setting} to the server's own address",
-            shown(&target)
+            clean(endpoint, &shown(&target))
         ),
         None => format!("{address} redirects elsewhere: set {setting} to the server's own address"),
     };
@@ -287,7 +287,7 @@ fn secrets(endpoint: &Endpoint) -> Vec<(String, &'static str)> {
     let mut secrets: Vec<_> = key
         .into_iter()
         .chain(endpoint.route.secrets())
-        .chain(route::secrets_of(&endpoint.base_url))
+        .chain(super::route::secrets_of(&endpoint.base_url))
         .filter(|(secret, _)| secret.len() >= SHORTEST_KEY)
         .collect();
     secrets.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
@@ -308,9 +308,7 @@ pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
         line.push_str(word);
     }
     for (secret, shown) in secrets(endpoint) {
-        for spelling in route::spellings(&secret) {
-            line = hide(&line, &spelling, shown);
-        }
+        line = hide(&line, &spellings(&secret), shown);
     }
     match line.char_indices().nth(MAX_WORDS) {
         Some((end, _)) => {
@@ -322,12 +320,14 @@ pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
     line
 }
 
-/// The line with `shown` in place of the secret and of telling pieces of its words, in capitals or not.
-fn hide(line: &str, secret: &str, shown: &str) -> String {
-    let line = line.replace(secret, shown);
-    let (seen, secret) = (line.to_ascii_lowercase(), secret.to_ascii_lowercase());
-    let pieces: BTreeSet<&[u8]> =
-        secret.split_whitespace().flat_map(|word| word.as_bytes().windows(TELLING_BYTES)).collect();
+/// The line with `shown` in place of the spellings of a secret and of telling pieces of their words, in capitals or not.
+fn hide(line: &str, spellings: &[String], shown: &str) -> String {
+    let line = spellings.iter().fold(line.to_owned(), |line, spelling| line.replace(spelling, shown));
+    let seen = line.to_ascii_lowercase();
+    let small: Vec<_> = spellings.iter().map(|spelling| spelling.to_ascii_lowercase()).collect();
+    let words = small.iter().flat_map(|spelling| spelling.split_whitespace());
+    // Of all spellings at once: in a mixture of two of them nothing is left between their pieces.
+    let pieces: BTreeSet<&[u8]> = words.flat_map(|word| word.as_bytes().windows(TELLING_BYTES)).collect();
     let mut hidden = String::with_capacity(line.len());
     let mut hidden_until = 0;
     let mut was_hidden = false;

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::{
     Endpoint, ModelError,
-    body::{read, refusal},
+    body::{read, refusal, without_mark},
     failure, route, shown,
 };
 use crate::protocol::Wire;
@@ -59,7 +59,8 @@ async fn ask(endpoint: &Endpoint, wire: Wire, within: Duration) -> Result<Probed
         .map_err(|(_, fault)| fault.into_model_error(endpoint))?;
     let is_listed = |model: &&Value| model.get("id").is_some_and(Value::is_string);
     let no_list = || failure::of_no_list(endpoint, &address, &String::from_utf8_lossy(&body));
-    let list: ModelList = serde_json::from_slice(&body).map_err(|_| no_list())?;
+    let list: ModelList =
+        serde_json::from_str(without_mark(&String::from_utf8_lossy(&body))).map_err(|_| no_list())?;
     // A member of a strange form costs only itself.
     let listed: Vec<_> = list.data.iter().filter(is_listed).collect();
     if listed.is_empty() && !list.data.is_empty() {

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
     Certificate, Client, NoProxy, Proxy, Url,
     header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
@@ -125,11 +124,6 @@ pub(super) fn secrets_of(base_url: &Url) -> Vec<(String, &'static str)> {
         .filter(|(name, _)| !PUBLIC_QUERY.contains(&name.to_ascii_lowercase().as_str()))
         .map(|(_, value)| (value.into_owned(), "[query]"));
     hidden.chain(base_url.password().map(|password| (password.to_owned(), "[password]"))).collect()
-}
-
-/// How a secret may stand in a text that a server echoes: as it is, and as a URL writes it.
-pub(super) fn spellings(secret: &str) -> [String; 2] {
-    [secret.to_owned(), utf8_percent_encode(secret, NON_ALPHANUMERIC).to_string()]
 }
 
 /// The headers of a request: what the wire wants, the key, and what else is set.

@@ -240,6 +240,15 @@ async fn json_is_whole_whatever_blanks_come_before_it() {
 }
 
 #[tokio::test]
+async fn a_mark_of_byte_order_is_no_part_of_a_body() {
+    assert_eq!(taken_for!("application/json", ["\u{feff}{}"]), "whole: {}");
+    assert_eq!(taken_for!("application/json", ["\u{feff}", "{}"]), "whole: {}");
+    assert_eq!(taken_for!("application/json", ["\u{feff}data: 1\n\n"]), "1 => closed");
+    assert_eq!(taken_for!("text/plain", ["\n\u{feff}[{}]"]), "whole: [{}]");
+    assert_eq!(taken_for!("text/event-stream", ["\u{feff}data: 1\n\n"]), "1 => closed");
+}
+
+#[tokio::test]
 async fn a_new_connection_that_its_server_ends_is_an_error() {
     let (endpoint, connections) = server(|mut connection| async move {
         drop(connection.read(&mut [0; 4096]).await);

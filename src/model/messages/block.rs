@@ -12,6 +12,9 @@ use serde_json::{Map, Value, value::RawValue};
 /// Where the pieces of a call's arguments are kept; on the wire they are the value of `input`.
 const INPUT: &str = "input";
 
+/// The arguments of a call that has none, or none yet.
+const NO_ARGUMENTS: &str = "{}";
+
 /// The members of a JSON object in their order, each as it was written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members(Vec<(String, Box<RawValue>)>);
@@ -100,6 +103,26 @@ impl Block {
         }
     }
 
+    /// Whether an announcement under the same number is the one of this block once more: by its id, or by the same words
+    /// while nothing has come of it.
+    pub(super) fn is_announced_by(&self, other: &Self) -> bool {
+        let id = self.text("id");
+        let words = |block: &Self| block.untouched.as_ref().map(|json| json.get().to_owned());
+        self.kind == other.kind
+            && match id.is_empty() {
+                false => id == other.text("id"),
+                true => !self.is_whole && self.untouched.is_some() && words(self) == words(other),
+            }
+    }
+
+    /// Takes what a second announcement brings that the first one left out.
+    pub(super) fn announce_again(&mut self, other: Self) {
+        if self.untouched.is_some() && other.arguments() != NO_ARGUMENTS {
+            self.members = other.members;
+            self.untouched = other.untouched;
+        }
+    }
+
     pub(super) fn add(&mut self, member: &str, piece: &str) {
         self.untouched = None;
         let member = if member == "partial_json" { INPUT } else { member };
@@ -141,9 +164,14 @@ impl Block {
             Some(pieces) => pieces.clone(),
             None => {
                 let whole = self.members.get(INPUT).map(RawValue::get).filter(|input| *input != "null");
-                whole.unwrap_or("{}").to_owned()
+                whole.unwrap_or(NO_ARGUMENTS).to_owned()
             }
         }
+    }
+
+    /// Of the pieces of a call's arguments.
+    pub(super) fn bytes_of_arguments(&self) -> usize {
+        self.pieces.get(INPUT).map_or(0, String::len)
     }
 
     /// The block as this wire takes it back: byte for byte where it came in one piece.

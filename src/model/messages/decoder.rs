@@ -1,16 +1,18 @@
 //! Events of the Messages wire as a reply. Blocks are put together as they come, and count when the reply is over.
 
+mod ending;
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    block::{Block, is_object},
+    block::Block,
     event::{Counts, Delta, Event, Message, Stop},
 };
 use crate::{
     model::{
-        Finish, ModelError, ModelEvent,
+        ModelError, ModelEvent,
         call_ids::CallIds,
         client::WholeDecoder,
         http::{Endpoint, ServerError},
@@ -18,7 +20,7 @@ use crate::{
         surrogates,
         unreadable::Unreadable,
     },
-    protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Usage, Wire},
+    protocol::{Item, Usage},
 };
 
 /// Blocks of one reply; the largest seen has some dozens.
@@ -61,6 +63,18 @@ impl MessagesDecoder {
             counts: None,
             events: Events::None,
             unreadable: Unreadable::default(),
+        }
+    }
+
+    /// Takes the announcement of a block. Some gateways send it twice; a call that was begun by the second would have no
+    /// arguments, and run.
+    fn announce(&mut self, block: Block, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match self.blocks.iter_mut().rev().find(|known| known.index == block.index) {
+            Some(known) if known.is_announced_by(&block) => {
+                known.announce_again(block);
+                Ok(())
+            }
+            _ => self.begin(block, out),
         }
     }
 
@@ -170,116 +184,6 @@ impl MessagesDecoder {
             self.counts.get_or_insert_default().update(later);
         }
     }
-
-    /// # Errors
-    /// That a call is none, or that a piece of the reply is lost.
-    fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if self.blocks.iter().any(|block| block.kind() == "tool_use") {
-            // A call may be whole by chance without the lost piece, and mean something else.
-            self.unreadable.refuse_lost(&self.endpoint)?;
-        } else if self.blocks.is_empty() {
-            self.unreadable.refuse_all(&self.endpoint)?;
-        }
-        let finish = match self.stop.stop_reason.as_deref() {
-            Some("max_tokens" | "length") => Finish::Length,
-            Some("refusal") => Finish::Refusal,
-            Some("pause_turn") => Finish::Pause,
-            // The wire itself has no such word; gateways pass on those of the servers behind them.
-            Some("content_filter") => Finish::ContentFilter,
-            Some(reason) if reason.contains("context") => Finish::ContextTooLong,
-            // `end_turn`, `stop_sequence`, `tool_use`, none, and what else servers say: the items decide.
-            _ => Finish::Stop,
-        };
-        let is_cut = !matches!(finish, Finish::Stop | Finish::Pause);
-        let mut items = Vec::new();
-        let mut texts = Vec::new();
-        for block in std::mem::take(&mut self.blocks) {
-            if block.kind() == "text" {
-                texts.push(block);
-                continue;
-            }
-            items.extend(message(std::mem::take(&mut texts)));
-            items.extend(self.item(block, is_cut)?);
-        }
-        items.extend(message(texts));
-        match &finish {
-            Finish::Stop | Finish::Pause => {}
-            Finish::Refusal => self.refuse(&mut items, out),
-            _ => mark_last(&mut items, MessageState::Partial),
-        }
-        out.extend(items.into_iter().map(ModelEvent::Item));
-        out.push(ModelEvent::Done { finish, usage: self.usage() });
-        Ok(())
-    }
-
-    /// `None` for what must not stay in a history: a call that was cut or came twice, a block that never ended.
-    fn item(&mut self, block: Block, is_cut: bool) -> Result<Option<Item>, ModelError> {
-        let is_whole = block.is_whole || !is_cut;
-        let raw = |json: String| Raw { wire: Wire::Messages, json: json.into() };
-        Ok(match block.kind() {
-            "tool_use" => {
-                let arguments = block.arguments();
-                if is_cut && !(block.is_whole && is_object(&arguments)) {
-                    return Ok(None);
-                }
-                let (given, name) = (block.text("id"), block.text("name"));
-                let has_name = block.has_text("name");
-                let members = block.into_members();
-                // One that is blank is the name of no tool.
-                if !has_name {
-                    return Err(sse::malformed(&self.endpoint, &members.to_string()));
-                }
-                let Some(id) = self.call_ids.take(&given, &name, &arguments) else { return Ok(None) };
-                let unknown = members.without(&["type", "id", "name", "input"]);
-                let raw = (!unknown.is_empty()).then(|| raw(unknown.to_string()));
-                Some(Item::Call(ToolCall { id, name, arguments, raw }))
-            }
-            "thinking" | "redacted_thinking" => {
-                let text = block.text("thinking");
-                let raw = is_whole.then(|| raw(block.into_json()));
-                (raw.is_some() || !text.is_empty()).then_some(Item::Reasoning(Reasoning { text, raw }))
-            }
-            _ => is_whole.then(|| Item::Opaque(raw(block.into_json()))),
-        })
-    }
-
-    /// Says why the model declined, where the server does; else its last words are what it declined with.
-    fn refuse(&mut self, items: &mut Vec<Item>, out: &mut Vec<ModelEvent>) {
-        let Some(explanation) = self.stop.explanation().map(str::to_owned) else {
-            return mark_last(items, MessageState::Refusal);
-        };
-        mark_last(items, MessageState::Partial);
-        self.interrupted = self.spoke;
-        self.show("text", &explanation, out);
-        let message = AgentMessage { text: explanation, state: MessageState::Refusal, raw: None };
-        items.push(Item::Agent(message));
-    }
-}
-
-/// Texts with nothing between them are one message: a text with citations comes in a block for each of its parts.
-fn message(blocks: Vec<Block>) -> Option<Item> {
-    let text: String = blocks.iter().map(|block| block.text("text")).collect();
-    let is_spoken = |block: &Block| !block.text("text").trim().is_empty();
-    let spoken: Vec<_> = blocks.into_iter().filter(is_spoken).collect();
-    // Servers refuse blocks without a word, so that those are no loss; plain text can be made anew.
-    let raw = spoken.iter().any(|block| !block.is_plain_text()).then(|| {
-        let blocks: Vec<_> = spoken.into_iter().map(Block::into_json).collect();
-        Raw { wire: Wire::Messages, json: format!(r#"{{"content":[{}]}}"#, blocks.join(",")).into() }
-    });
-    let message = AgentMessage { text, state: MessageState::Whole, raw };
-    (!message.text.is_empty()).then_some(Item::Agent(message))
-}
-
-/// The last words of a reply that was cut are not all of them.
-fn mark_last(items: &mut [Item], state: MessageState) {
-    let last = items.iter_mut().rev().find_map(|item| match item {
-        Item::Agent(message) => Some(message),
-        _ => None,
-    });
-    if let Some(message) = last {
-        message.state = state;
-        message.raw = None;
-    }
 }
 
 impl WholeDecoder for MessagesDecoder {
@@ -329,13 +233,17 @@ impl Decoder for MessagesDecoder {
             "content_block_start" => {
                 let block = event.content_block.and_then(|block| Block::announced(event.index, block));
                 if let Some(block) = block {
-                    self.begin(block, out)?;
+                    self.announce(block, out)?;
                 }
+                self.events = Events::OfAReply;
+                return Ok(self.progress_with_a_piece());
             }
             "content_block_delta" => {
                 if let Some(delta) = event.delta {
                     self.delta(event.index, delta, out)?;
                 }
+                self.events = Events::OfAReply;
+                return Ok(self.progress_with_a_piece());
             }
             "content_block_stop" => {
                 let of_this = |block: &&mut Block| event.index.is_none() || block.index == event.index;
@@ -346,8 +254,8 @@ impl Decoder for MessagesDecoder {
             "message_delta" => {
                 self.count(event.usage);
                 let stop = event.delta.and_then(|delta| serde_json::from_str::<Stop>(delta.get()).ok());
-                if let Some(stop) = stop.filter(|stop| stop.stop_reason.is_some()) {
-                    self.stop = stop;
+                if let Some(stop) = stop {
+                    self.stop.update(stop);
                 }
             }
             "message_stop" => {
@@ -387,11 +295,20 @@ impl Decoder for MessagesDecoder {
     fn usage(&self) -> Option<Usage> {
         self.counts.as_ref().map(Counts::usage)
     }
+
+    fn unheard(&self) -> usize {
+        self.blocks.iter().map(Block::bytes_of_arguments).sum()
+    }
 }
 
 impl MessagesDecoder {
     fn progress(&self) -> Progress {
         if self.stop.stop_reason.is_some() { Progress::Ending } else { Progress::More }
+    }
+
+    /// The same after an event that brought a piece of the reply.
+    fn progress_with_a_piece(&self) -> Progress {
+        if self.stop.stop_reason.is_some() { Progress::AfterEnd } else { Progress::More }
     }
 }
 

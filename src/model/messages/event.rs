@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::{Value, value::RawValue};
 
-use crate::{model::counts, protocol::Usage};
+use crate::{
+    model::{counts, said_end::SaidEnd},
+    protocol::Usage,
+};
 
 /// Any event.
 #[derive(Deserialize)]
@@ -60,6 +63,21 @@ pub(super) struct Stop {
 }
 
 impl Stop {
+    /// `None` where nothing was said.
+    pub(super) fn said(&self) -> Option<SaidEnd> {
+        self.stop_reason.as_deref().filter(|reason| !reason.is_empty()).map(SaidEnd::of)
+    }
+
+    /// Takes what was said later, unless it is milder: a reply that was cut stays so. What only says the same again keeps
+    /// the words that came with it before.
+    pub(super) fn update(&mut self, later: Self) {
+        let is_graver = later.said() > self.said();
+        let has_more_words = later.said() == self.said() && later.explanation().is_some();
+        if is_graver || has_more_words {
+            *self = later;
+        }
+    }
+
     /// Why the model declined, in the server's words.
     pub(super) fn explanation(&self) -> Option<&str> {
         let explanation = self.stop_details.as_ref()?.get("explanation")?.as_str()?;

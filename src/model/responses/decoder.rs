@@ -257,6 +257,10 @@ impl Decoder for ResponsesDecoder {
     fn usage(&self) -> Option<Usage> {
         self.usage
     }
+
+    fn unheard(&self) -> usize {
+        self.slots.0.iter().map(Slot::bytes_of_arguments).sum()
+    }
 }
 
 #[cfg(test)]

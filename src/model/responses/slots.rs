@@ -79,6 +79,11 @@ impl Slots {
 }
 
 impl Slot {
+    /// Of a call, as far as they have come.
+    pub(super) fn bytes_of_arguments(&self) -> usize {
+        self.whole.as_ref().map_or(self.pieces.len(), String::len)
+    }
+
     /// Takes the item's kind.
     pub(super) fn be(&mut self, kind: &str) {
         if self.kind != kind {

@@ -7,7 +7,8 @@ use super::{
     parameters::{Parameters, Progress},
     shapes::{Offered, TextCall},
 };
-use text::{Before, Json};
+use crate::model::json_depth::JsonDepth;
+use text::Before;
 
 /// Bytes that may be held back before a call has named its tool: those of the first members, which name it.
 const MAX_UNNAMED: usize = 512;
@@ -30,6 +31,10 @@ const NAMED_AND_TAG_END: &str = "</function></tool_call>";
 
 /// Characters of a tool's name that may be any tool's: the servers' own bound.
 const MAX_NAME: usize = 64;
+
+/// Bytes in which a tool is named, blanks included: all of them are looked at with each that comes.
+const MAX_NAME_BYTES: usize = 512;
+
 const LIST: &str = "[TOOL_CALLS]";
 
 /// What a call may begin with, besides the JSON itself.
@@ -66,7 +71,7 @@ enum State {
     Name,
     /// In front of what a call is made of.
     Open(Call),
-    Json(Call, Json),
+    Json(Call, JsonDepth),
     Parameters(Call, Parameters),
     /// Behind the JSON; so much of its closer has come.
     Closing(Call, String),
@@ -279,6 +284,9 @@ impl Scanner {
 
     fn name(&self, character: char, offered: &Offered) -> Verdict {
         let named = self.held.get(self.body_from + NAMED.len()..).unwrap_or_default();
+        if named.len() > MAX_NAME_BYTES {
+            return Verdict::Misfit;
+        }
         if character != '>' {
             return if offered.has_beginning(named.trim_start()) || may_be_name(named) {
                 Verdict::Fits(State::Name)
@@ -321,7 +329,7 @@ impl Scanner {
     /// Reads what is held back as JSON from its beginning.
     fn bare_json(&mut self, offered: &Offered) -> Verdict {
         self.body_from = 0;
-        let mut json = Json::default();
+        let mut json = JsonDepth::default();
         let is_whole = self.held.chars().fold(false, |_, character| json.take(character));
         self.json(Call::default(), json, is_whole, offered)
     }
@@ -330,7 +338,7 @@ impl Scanner {
         self.body_from = self.held.len() - 1;
         match self.held.get(self.body_from..) {
             Some(begun @ ("{" | "[")) => {
-                let mut json = Json::default();
+                let mut json = JsonDepth::default();
                 let is_whole = begun.chars().fold(false, |_, character| json.take(character));
                 self.json(call, json, is_whole, offered)
             }
@@ -338,7 +346,7 @@ impl Scanner {
         }
     }
 
-    fn json(&mut self, call: Call, json: Json, is_whole: bool, offered: &Offered) -> Verdict {
+    fn json(&mut self, call: Call, json: JsonDepth, is_whole: bool, offered: &Offered) -> Verdict {
         if !is_whole {
             return Verdict::Fits(State::Json(call, json));
         }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read as _, Write as _},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -11,6 +11,7 @@ use super::{
     blob::BlobId,
     record::{Record, VERSION},
 };
+use crate::workspace::bounded::{self, Unread};
 
 /// The longest text that is read back: more than the largest that an edit may have, and memory stays bounded.
 const MAX_BLOB_BYTES: u64 = 20_000_000;
@@ -100,7 +101,7 @@ impl Store {
         let path = self.blob_path(&id);
         let is_there =
             File::options().write(true).open(&path).and_then(|file| file.set_modified(now)).is_ok()
-                && fs::read(&path).is_ok_and(|kept| kept == bytes);
+                && read_bounded(&path, bytes.len() as u64).is_ok_and(|kept| kept == bytes);
         if !is_there {
             let file = write_new(&self.blobs_folder(), bytes)?;
             file.persist(&path)?;
@@ -283,12 +284,10 @@ fn write_new(folder: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile>
 }
 
 fn read_bounded(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(io::Error::other("it is larger than anything that askls writes"));
-    }
-    Ok(bytes)
+    bounded::read(path, most).map_err(|unread| match unread {
+        Unread::TooLarge(_) => io::Error::other("it is larger than anything that askls writes"),
+        other => other.into(),
+    })
 }
 
 fn create_private(folder: &Path) -> io::Result<()> {

@@ -327,6 +327,7 @@ fn a_call_that_may_have_lost_a_piece_is_not_trusted() {
     check_chunks(
         &[&delta(CALL), "{\"choices\": [{\"del", &finish("tool_calls")],
         expect![[r#"
+            unheard 2 bytes
             => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"choices\": [{\"del)", retry: Later }
         "#]],
     );
@@ -593,7 +594,79 @@ fn a_reply_has_no_end_of_calls_and_a_part_of_them_does_not_run() {
     check_chunks(
         &[&calls, &finish("tool_calls")],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (more calls than any reply has): check base_url and wire", retry: Later }
-    "#]],
+            unheard 2048 bytes
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (more calls than any reply has): check base_url and wire", retry: Later }
+        "#]],
     );
+}
+
+// SPEC S6, S7
+#[test]
+fn of_two_ends_the_graver_counts_whichever_comes_last() {
+    let half = delta(r#"{"content":"half"}"#);
+    for (graver, finish_of_it) in
+        [("length", "Length"), ("content_filter", "ContentFilter"), ("refusal", "Refusal")]
+    {
+        for milder in ["stop", "tool_calls", "eos"] {
+            for ends in [[graver, milder], [milder, graver]] {
+                let chunks = [half.clone(), finish(ends[0]), finish(ends[1])];
+                let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+                let told = story(&[body.as_bytes()], decoder());
+                assert!(told.ends_with(&format!("=> {finish_of_it}\n")), "{ends:?}: {told}");
+            }
+        }
+    }
+    let failed = [delta(r#"{"content":"half"}"#), finish("error"), finish("stop")];
+    check_chunks(
+        &[&failed[0], &failed[1], &failed[2]],
+        expect![[r#"
+            shown: half
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
+        "#]],
+    );
+}
+
+#[test]
+fn a_server_that_says_stop_with_every_piece_is_heard_to_its_end() {
+    let piece = |text: &str| {
+        format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":"stop"}}]}}"#)
+    };
+    check_chunks(
+        &[&piece("one "), &piece("two "), &piece("three"), "[DONE]"],
+        expect![[r#"
+            shown: one two three
+            agent: one two three
+            => Stop
+        "#]],
+    );
+}
+
+/// Whether an event that comes behind the end brought a piece of the reply.
+fn is_a_piece(chunk: &str) -> bool {
+    let mut decoder = decoder();
+    let mut out = Vec::new();
+    decoder.event(&finish("stop"), &mut out).unwrap();
+    decoder.event(chunk, &mut out).unwrap() == Progress::AfterEnd
+}
+
+#[test]
+fn words_thoughts_and_calls_behind_the_end_are_pieces_and_counts_and_repetitions_are_none() {
+    for piece in [
+        r#"{"content":"a"}"#,
+        r#"{"content":[{"text":"a"}]}"#,
+        r#"{"reasoning_content":"a"}"#,
+        r#"{"refusal":"a"}"#,
+        CALL,
+        r#"{"function_call":{"name":"a"}}"#,
+    ] {
+        assert!(is_a_piece(&delta(piece)), "{piece}");
+    }
+    for nothing in [
+        delta(r#"{"content":""}"#),
+        delta(r#"{"tool_calls":[]}"#),
+        finish("stop"),
+        r#"{"choices":[],"usage":{"prompt_tokens":1}}"#.to_owned(),
+    ] {
+        assert!(!is_a_piece(&nothing), "{nothing}");
+    }
 }

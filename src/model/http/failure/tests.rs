@@ -494,3 +494,43 @@ fn what_is_no_list_of_models_is_told_as_what_it_is() {
     expect!["no model is set, and http://host.test/v1/models answered with something that is not a list of models: is base_url right? If so, set model (--model, ASKLS_MODEL)"]
         .assert_eq(&said("http://host.test/v1", "{}"));
 }
+
+/// An endpoint with a key, and headers of an answer that point to this place.
+fn redirected(key: &str, target: &str) -> (Endpoint, HeaderMap) {
+    let mut endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    endpoint.key = Some(key.into());
+    let target = HeaderValue::from_str(target).expect("a value of a header");
+    (endpoint, HeaderMap::from_iter([(LOCATION, target)]))
+}
+
+#[test]
+fn the_target_of_a_redirect_is_shown_without_the_key() {
+    let key = "AbC/9x+yy==-77aa55zz";
+    for target in [
+        "https://elsewhere.test/AbC%2F9x%2Byy%3D%3D-77aa55zz/x",
+        "https://elsewhere.test/AbC/9x+yy==-77aa55zz/x",
+        "/QWJDLzl4K3l5PT0tNzdhYTU1eno/x",
+    ] {
+        let (endpoint, headers) = redirected(key, target);
+        let error = of_status(&endpoint, "https://host.test/v1/chat/completions", 302, &headers, "");
+        assert!(error.message.contains("[key]") && !error.message.contains("77aa55"), "{}", error.message);
+        assert!(!error.message.contains("QWJD"), "{}", error.message);
+    }
+}
+
+#[test]
+fn a_secret_in_base64_is_hidden_where_a_server_repeats_the_header() {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    let (mut endpoint, headers) = redirected("sk-secret-0123456789", "/");
+    endpoint.route.query = vec![("tok".to_owned(), "qq-SECRETQUERY-123".into())];
+    let told = |said: &str| {
+        let body = saying(&format!("bad: {}", STANDARD.encode(said)));
+        of_status(&endpoint, "https://host.test/v1", 400, &headers, &body).message
+    };
+    expect!["https://host.test/v1 refused the request (400): bad: [key]k="]
+        .assert_eq(&told("sk-secret-0123456789"));
+    expect!["https://host.test/v1 refused the request (400): bad: QmVhcmVyIH[key]"]
+        .assert_eq(&told("Bearer sk-secret-0123456789"));
+    expect!["https://host.test/v1 refused the request (400): bad: [query]"]
+        .assert_eq(&told("qq-SECRETQUERY-123"));
+}

@@ -635,9 +635,10 @@ fn an_odd_line_costs_no_text_and_every_call() {
     check(
         &with(&[&said, &called], "{\"type\":\"content_bl"),
         expect![[r#"
-        shown: 4
-        => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"type\":\"content_bl)", retry: Later }
-    "#]],
+            shown: 4
+            unheard 2 bytes
+            => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"type\":\"content_bl)", retry: Later }
+        "#]],
     );
     check(
         &with(&[], "{\"type\":\"content_bl"),
@@ -740,4 +741,85 @@ fn the_number_of_a_block_may_be_a_text() {
             => Stop
         "#]],
     );
+}
+
+// SPEC S6, S7
+#[test]
+fn of_two_ends_the_graver_counts_whichever_comes_last() {
+    for (graver, finish) in
+        [("max_tokens", "Length"), ("refusal", "Refusal"), ("content_filter", "ContentFilter")]
+    {
+        for milder in ["end_turn", "tool_use", "pause_turn"] {
+            for reasons in [[graver, milder], [milder, graver]] {
+                let events = [text(0, "half"), reasons.map(ends).to_vec(), vec![STOP.to_owned()]].concat();
+                let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+                let told = story(&[body.as_bytes()], decoder());
+                assert!(told.ends_with(&format!("=> {finish}\n")), "{reasons:?}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn why_the_model_declined_stays_when_the_end_is_said_once_more() {
+    let declined = r#"{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"explanation":"Not this."}}}"#;
+    check_events(
+        &[declined, &ends("refusal"), &ends("end_turn"), STOP],
+        expect![[r#"
+            shown: Not this.
+            agent Refusal: Not this.
+            => Refusal
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_that_is_announced_twice_is_one_call() {
+    let twice = |id: &str, pieces: &[&str]| {
+        call(0, id, pieces).into_iter().flat_map(|event| [event.clone(), event]).collect::<Vec<_>>()
+    };
+    check_blocks(
+        &[twice("c", &[r#"{"path":"a"}"#])],
+        "tool_use",
+        expect![[r#"
+            call: c read {"path":"a"}{"path":"a"}
+            => Stop
+        "#]],
+    );
+    let again = [
+        call(0, "c", &[r#"{"path":"#])[0].clone(),
+        start(0, r#"{"type":"tool_use","id":"c","name":"read","input":{"path":"b"}}"#),
+    ];
+    check_blocks(
+        &[again.to_vec(), vec![stop(0)]],
+        "tool_use",
+        expect![[r#"
+            call: c read {"path":"b"}
+            => Stop
+        "#]],
+    );
+}
+
+#[test]
+fn two_calls_under_one_number_are_two() {
+    check_blocks(
+        &[call(0, "c", &["{}"]), call(0, "d", &[r#"{"path":"a"}"#])],
+        "tool_use",
+        expect![[r#"
+            call: c read {}
+            call: d read {"path":"a"}
+            => Stop
+        "#]],
+    );
+}
+
+#[test]
+fn blocks_behind_the_end_are_pieces_of_the_reply() {
+    let mut decoder = decoder();
+    let mut progress = |event: &str| decoder.event(event, &mut Vec::new()).unwrap();
+    assert_eq!(progress(&ends("end_turn")), Progress::Ending);
+    let events = text(1, "more");
+    let told: Vec<_> = events.iter().map(|event| progress(event)).collect();
+    assert_eq!(told, [Progress::AfterEnd, Progress::AfterEnd, Progress::Ending]);
+    assert_eq!(progress(r#"{"type":"ping"}"#), Progress::Ending);
 }

@@ -76,7 +76,10 @@ impl Project {
             match event {
                 ModelEvent::TextDelta(piece) => text.push_str(&piece),
                 ModelEvent::Item(item) => produced.push(item),
-                ModelEvent::ReasoningDelta(_) | ModelEvent::Used(_) | ModelEvent::Done { .. } => {}
+                ModelEvent::ReasoningDelta(_)
+                | ModelEvent::Used(_)
+                | ModelEvent::Unheard(_)
+                | ModelEvent::Done { .. } => {}
             }
         }
         if let Some(Item::Agent(message)) = produced.last() {

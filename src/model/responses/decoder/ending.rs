@@ -12,6 +12,7 @@ use crate::{
             slots::Slot,
             stored::{self, Measure},
         },
+        said_end::SaidEnd,
         sse::{self, Ending},
     },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
@@ -34,14 +35,12 @@ impl ResponsesDecoder {
             let error = ServerError::find(&serde_json::json!({ "error": error })).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
         }
-        let mut finish = match response.cut() {
-            Some("content_filter") => Finish::ContentFilter,
-            Some(reason) if reason.contains("context") => Finish::ContextTooLong,
-            // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
-            Some(_) => Finish::Length,
-            None if kind == "response.incomplete" || status == "incomplete" => Finish::Length,
-            None => Finish::Stop,
-        };
+        // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
+        let cut = response.cut().map(|reason| SaidEnd::and(Some(SaidEnd::Length), SaidEnd::of(reason)));
+        let is_incomplete = kind == "response.incomplete" || status == "incomplete";
+        let said = if is_incomplete { SaidEnd::Length } else { SaidEnd::Stop };
+        let said = SaidEnd::and(cut, said);
+        let mut finish = said.finish().ok_or_else(|| ServerError::default().in_stream(&self.endpoint))?;
         let most = self.endpoint.options.max_output_tokens;
         if finish == Finish::Stop && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens == most)
         {

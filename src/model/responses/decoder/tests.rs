@@ -440,14 +440,16 @@ fn a_call_of_which_a_piece_is_missing_never_runs() {
     check_events(
         &[ADDED_CALL, PIECES[0], COMPLETED],
         expect![[r#"
-        => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
-    "#]],
+            unheard 4 bytes
+            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+        "#]],
     );
     check_events(
         &[ADDED_CALL, PIECES[0], "{\"type\":\"resp", PIECES[1], COMPLETED],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"type\":\"resp)", retry: Later }
-    "#]],
+            unheard 7 bytes
+            => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"type\":\"resp)", retry: Later }
+        "#]],
     );
     check_events(
         &[

@@ -1,4 +1,4 @@
-//! What the scanner of calls knows of the text: what stood before a call, and how deep in its JSON it is.
+//! What the scanner of calls knows of the text that stood before a call.
 
 use super::FENCE;
 
@@ -10,14 +10,6 @@ pub(super) struct Before {
     is_fenced: bool,
     /// It is more than blanks.
     pub(super) has_words: bool,
-}
-
-/// How deep in JSON we are.
-#[derive(Default)]
-pub(super) struct Json {
-    depth: usize,
-    in_string: bool,
-    after_backslash: bool,
 }
 
 impl Before {
@@ -43,23 +35,5 @@ impl Before {
                 '{' => !self.has_words,
                 _ => false,
             }
-    }
-}
-
-impl Json {
-    /// Whether the JSON is whole with this character.
-    pub(super) fn take(&mut self, character: char) -> bool {
-        match character {
-            _ if self.after_backslash => self.after_backslash = false,
-            '\\' if self.in_string => self.after_backslash = true,
-            '"' => self.in_string = !self.in_string,
-            '{' | '[' if !self.in_string => self.depth += 1,
-            '}' | ']' if !self.in_string => {
-                self.depth = self.depth.saturating_sub(1);
-                return self.depth == 0;
-            }
-            _ => {}
-        }
-        false
     }
 }

@@ -1,0 +1,130 @@
+//! What a project that somebody else made can do with its settings file.
+
+use super::*;
+
+#[cfg(unix)]
+mod links {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    impl Place {
+        /// Makes a link in the place's folder.
+        fn link(self, path: &str, to: impl AsRef<Path>) -> Self {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            symlink(to, path).unwrap();
+            self
+        }
+    }
+
+    #[test]
+    fn a_settings_file_of_a_project_that_leads_out_of_it_is_not_read() {
+        let elsewhere = || Place::new().write("elsewhere/config.toml", b"max_steps = 3\n");
+        let told = || {
+            expect![[r#"
+                ! $/project/.askls/config.toml: nothing in this file is used: it is a link that leads out of the project: put the file itself into the project, or list the project's folder in trusted_folders of your own settings file
+            "#]]
+        };
+        elsewhere().link("project/.askls/config.toml", "../../elsewhere/config.toml").check(told());
+        elsewhere().link("project/.askls", "../elsewhere").check(told());
+    }
+
+    #[test]
+    fn a_settings_file_of_a_project_may_be_a_link_inside_of_it_or_lead_nowhere() {
+        let inside = Place::new().write("project/shared.toml", b"max_steps = 3\n");
+        inside.link("project/.askls/config.toml", "../shared.toml").check(expect![[r#"
+            max_steps = 3 ($/project/.askls/config.toml)
+        "#]]);
+        Place::new().link("project/.askls/config.toml", "gone.toml").check(expect![""]);
+    }
+
+    #[test]
+    fn a_trusted_project_may_have_its_settings_elsewhere() {
+        let place = Place::new().write("elsewhere.toml", b"max_steps = 3\n");
+        let place = place.link("project/.askls/config.toml", "../../elsewhere.toml");
+        let trusted = format!("trusted_folders = [{:?}]", place.folder.path().join("project"));
+        place.user(&trusted).check(expect![[r#"
+            max_steps = 3 ($/project/.askls/config.toml)
+            trusted_folders = ["$/project"] ($/config/askls/config.toml)
+        "#]]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_has_no_end_and_calls_itself_empty_is_no_settings_file_of_anyone() {
+        let place = Place::new().link("config/askls/config.toml", "/proc/self/pagemap");
+        let warnings = place.load().warnings;
+        assert!(
+            warnings[0].message.starts_with("nothing in this file is used: it cannot be read"),
+            "{warnings:?}"
+        );
+        let authorities = Place::new().user("ca_file = '/proc/self/pagemap'").load().settings.model_choice();
+        let unusable = authorities.unusable.unwrap();
+        assert!(unusable.contains("ca_file /proc/self/pagemap cannot be read"), "{unusable}");
+    }
+}
+
+#[test]
+fn names_in_lists_of_tables_count_too() {
+    let told = || {
+        expect![[r#"
+            ! $/project/.askls/config.toml: nothing in this file is used: it sets more than 1000 names
+        "#]]
+    };
+    Place::new().project(&format!("x = [{}]", "{a = 1}, ".repeat(1_001))).check(told());
+    Place::new().project(&"[[x]]\na = 1\n".repeat(1_001)).check(told());
+    Place::new().project(&format!("x = [{}]", "[{a = 1}], ".repeat(1_001))).check(told());
+}
+
+/// What bounds the requests of the model that is chosen, and its effort.
+fn bounds(place: &Place) -> String {
+    let settings = place.load().settings;
+    let model = settings.model_choice().model.unwrap_or_default();
+    let tuning = settings.model_choice().tunings.of(&model);
+    let tokens = |tokens: Option<crate::model::tuning::Tokens>| tokens.map(|tokens| tokens.0);
+    let context = settings.limits_for(&model).context_tokens;
+    format!("{model}: {:?} {context:?} {:?}", tokens(tuning.max_output_tokens), tuning.reasoning_effort)
+}
+
+const USER: &str = "model = 'm1'\n[models.m1]\nmax_output_tokens = 500\ncontext_tokens = 9000\n\
+                    reasoning_effort = 'low'\n[models.large]\nmax_output_tokens = 900\n[models.small]\n\
+                    max_output_tokens = 90\n";
+
+#[test]
+fn a_model_that_a_project_chooses_may_have_no_more_than_the_one_of_the_user() {
+    let chosen = |model: &str| bounds(&Place::new().user(USER).project(&format!("model = '{model}'")));
+    assert_eq!(chosen("m1"), "m1: Some(500) Some(9000) Some(Low)");
+    assert_eq!(chosen("other"), "other: Some(500) Some(9000) Some(Low)");
+    assert_eq!(chosen("large"), "large: Some(500) Some(9000) Some(Low)");
+    assert_eq!(chosen("small"), "small: Some(90) Some(9000) Some(Low)");
+}
+
+#[test]
+fn a_model_that_the_user_chooses_over_the_project_s_has_what_the_user_says_of_it() {
+    let place = Place::new().user(USER).project("model = 'other'").variable("ASKLS_MODEL", "large");
+    assert_eq!(bounds(&place), "large: Some(900) None None");
+}
+
+#[test]
+fn a_project_lets_a_model_think_no_longer_than_the_user_does() {
+    Place::new().project("reasoning_effort = 'max'").check(expect![[r#"
+        ! $/project/.askls/config.toml:1:1: reasoning_effort is ignored here: a project may only make it stricter, and without this line it is as the server has it
+    "#]]);
+    Place::new().user("reasoning_effort = 'medium'").project("reasoning_effort = 'low'").check(expect![[
+        r#"
+        reasoning_effort = low ($/project/.askls/config.toml)
+    "#
+    ]]);
+    Place::new().user("reasoning_effort = 'medium'").project("reasoning_effort = 'high'").check(expect![[r#"
+        reasoning_effort = medium ($/config/askls/config.toml)
+        ! $/project/.askls/config.toml:1:1: reasoning_effort is ignored here: a project may only make it stricter, and without this line it is medium
+    "#]]);
+}
+
+#[test]
+fn the_choice_of_a_project_counts_as_its_own_only_where_it_is_what_answers() {
+    let settings = Place::new().project("model = 'other'").load().settings;
+    assert!(settings.limits_for("other").project.has("model"));
+    assert!(!settings.limits_for("m1").project.has("model"));
+}
