@@ -26,7 +26,7 @@ use crate::{
     workspace::TurnFiles,
 };
 
-pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question};
+pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question, Rule, Rules};
 pub use edits::{EditApplier, EditFate, EditOutcome, Reach};
 pub use limits::{Limits, OnLimit, RepeatedCalls, UnknownTools};
 pub use prompt::{Focus, Mode, UserInput};

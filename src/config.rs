@@ -8,6 +8,7 @@ mod advice;
 mod entry;
 pub mod environment;
 mod handed_down;
+mod kept_rules;
 pub mod key;
 mod load;
 mod misplaced;
@@ -28,6 +29,7 @@ use std::{
 use serde_json::{Map, Value};
 
 pub use environment::Environment;
+pub use kept_rules::KeptRules;
 pub use schema::{Background, Edits, ShowAnswer};
 
 use crate::model::Tuning;
@@ -179,6 +181,12 @@ impl Settings {
     /// The place for files that may be deleted at any time, as answers that an editor opens; not created here.
     pub fn cache_folder(&self) -> Option<PathBuf> {
         self.environment.cache_folder()
+    }
+
+    /// Where answers are kept that hold for the project at `root`; `None` when the environment names no folder for them.
+    pub fn kept_rules(&self, root: &Path) -> Option<KeptRules> {
+        let file = kept_rules::projects_file(&self.environment)?;
+        Some(KeptRules { file, project: kept_rules::project_name(root) })
     }
 
     /// The place for the checkpoints of all workspaces; `None` when they are switched off, or when the environment names no

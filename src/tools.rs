@@ -1,6 +1,7 @@
 //! Tools: what the model can do in the workspace. One file a tool; its arguments' doc comments are the schema and
 //! the description that the model reads.
 
+pub mod access;
 pub mod apply_patch;
 pub mod delete_file;
 pub mod edit_file;
@@ -31,6 +32,8 @@ use crate::{
     protocol::ToolCall,
     workspace::{FileError, Outlook, TurnFiles},
 };
+pub use access::{Access, CommandText, Extent, Grammar};
+
 use output::{bounded, cut_line, one_line};
 
 /// What a call can do to the world: decides about approval and about running side by side, never the tool's name.
@@ -67,6 +70,11 @@ pub trait Tool: Send + Sync + 'static {
     /// workspace's folders.
     fn preview(args: &Self::Args, _roots: &[PathBuf]) -> String {
         Self::target(args)
+    }
+
+    /// What the call touches. A tool that is told apart by nothing but its name and effect says nothing.
+    fn access(&self, _args: &Self::Args) -> Access {
+        Access::default()
     }
 
     /// The output is a text for the model; so is the error, which says what was wrong and what to try.
@@ -156,6 +164,7 @@ pub struct Prepared {
     pub effect: Effect,
     pub target: String,
     pub preview: String,
+    pub access: Access,
     run: Box<dyn FnOnce(ToolContext) -> BoxFuture<'static, Result<String, ToolError>> + Send>,
 }
 
@@ -316,6 +325,7 @@ impl<T: Tool> ErasedTool for Typed<T> {
             effect: T::EFFECT,
             target: T::target(&args),
             preview: T::preview(&args, roots),
+            access: tool.access(&args),
             run: Box::new(move |context| {
                 Box::pin(async move {
                     let answer = tool.run(args, context).await;

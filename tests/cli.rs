@@ -293,6 +293,22 @@ async fn without_a_terminal_a_command_is_denied_and_both_sides_are_told() {
 }
 
 #[tokio::test]
+async fn without_a_terminal_a_command_that_a_rule_allows_runs_and_a_refusal_names_the_rule() {
+    for (allow, runs) in [("command: touch mark", true), ("command: touch other", false)] {
+        let model =
+            FakeModel::start(Wire::Chat, [call("run_command", json!({"command": "touch mark"})), text("ok")]);
+        let place = Place::new(&[]).with_model(&model);
+        place.write("config/askls/config.toml", &format!("allow = [\"{allow}\"]\n"));
+        let ran = place.run(&["ask", "go"]).await;
+        ran.assert_code(0);
+        assert_eq!(place.project("mark").exists(), runs, "{allow}");
+        if !runs {
+            ran.assert_stderr("and so does allow = [\"command: touch mark\"]");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_command_runs_when_everything_is_approved() {
     let (ran, ran_command, output) = touch(&["--approve", "all"]).await;
     ran.assert_code(0);
@@ -306,7 +322,7 @@ async fn without_a_terminal_a_denied_edit_asks_for_no_more_than_it_needs() {
     let model = FakeModel::start(Wire::Chat, [call("edit_file", edit), text("ok")]);
     let ran = ask(&model, &["--approve", "none"]).await;
     ran.assert_code(0)
-        .assert_stderr("[denied] edit_file: ")
+        .assert_stderr("[denied] edit_file (approvals is none): ")
         .assert_stderr("--approve edits lets it go ahead");
 }
 

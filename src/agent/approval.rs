@@ -1,49 +1,89 @@
-//! Consent: a pure policy says allow or ask; asking is the face's job; no answer means no.
+//! Consent: a pure policy allows, asks or denies; asking is the face's job; no answer means no.
 
-use std::collections::BTreeSet;
+mod command;
+mod destructive;
+mod ground;
+mod opened;
+mod programs;
+mod readers;
+mod rules;
+mod shell;
+
+use std::{collections::BTreeSet, sync::Arc};
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    protocol::ToolCall,
-    tools::{Effect, Prepared},
+    tools::{Access, Effect, Extent},
+    workspace::{
+        FileError,
+        place::{Nature, Place},
+    },
 };
+
+pub use ground::Ground;
+pub use rules::{Rule, Rules};
+
+use command::Judge;
 
 /// The setting `approvals`: what goes ahead without a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Approvals {
-    /// Reading only; edits and commands ask.
+    /// Reading only, and commands that are known to only read; edits and other commands ask.
     None,
-    /// Reading and staging edits; commands ask.
+    /// The same and staging edits; other commands ask.
     #[default]
     Edits,
-    /// Everything.
+    /// Everything but what a rule forbids or asks about.
     All,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     Allow,
-    Ask,
+    Ask {
+        /// One short reason, in words that follow "since".
+        why: String,
+        /// The rules that would cover the same from now on; none when no rule could.
+        always: Vec<Rule>,
+    },
+    Deny {
+        /// For the model.
+        reason: String,
+    },
 }
 
-/// Decides by a call's effect. Pure: the same call has the same decision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Decides by what a call does and touches. Pure: the same call over the same files has the same decision. What is denied
+/// beats what asks, and what asks beats what is allowed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovalPolicy {
     pub approvals: Approvals,
+    pub rules: Arc<Rules>,
 }
 
 /// What the user allowed for the rest of a thread.
 ///
 /// A grant for a command covers the same arguments to the letter and nothing else: who allows `cargo test` has not
 /// allowed what else a model thinks of, or what only reads alike. A grant for an edit covers the tool, since every edit
-/// is still previewed.
+/// is still previewed, except where a rule asks: there it covers the same edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     granted: BTreeSet<(&'static str, Option<String>)>,
+    /// Those that the user said for all threads.
+    rules: Vec<Rule>,
+}
+
+/// What of a call the decision depends on.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    pub tool: &'static str,
+    pub effect: Effect,
+    /// As the model wrote them.
+    pub arguments: String,
+    pub access: Access,
 }
 
 /// What an approver shows.
@@ -54,12 +94,18 @@ pub struct Question {
     pub effect: Effect,
     /// Everything that will happen: the whole command line, the whole path.
     pub preview: String,
+    /// One short reason, in words that follow "since".
+    pub why: String,
+    /// What [`Answer::AllowAlways`] means; nothing when it cannot be offered.
+    pub always: Vec<Rule>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     AllowOnce,
     AllowForThread,
+    /// The rules of the question hold from now on; the approver has kept them for other threads.
+    AllowAlways,
     /// The reason goes to the model as the call's output.
     Deny {
         reason: String,
@@ -73,30 +119,115 @@ pub trait Approver: Send + Sync {
 }
 
 impl ApprovalPolicy {
-    pub fn decide(&self, call: &ToolCall, prepared: &Prepared, grants: &Grants) -> Decision {
-        let allowed = match prepared.effect {
-            Effect::Read => true,
-            Effect::Edit => self.approvals >= Approvals::Edits,
-            Effect::Execute | Effect::Network => self.approvals >= Approvals::All,
-        };
-        if allowed || grants.granted.contains(&grant(call, prepared)) {
-            Decision::Allow
-        } else {
-            Decision::Ask
+    /// Looks at the disk through `ground` where paths or commands are concerned.
+    pub fn decide(&self, facts: &Facts, grants: &Grants, ground: &dyn Ground) -> Decision {
+        let rules = &*self.rules;
+        let places: Vec<Place> =
+            facts.access.paths.iter().filter_map(|path| ground.place_of_argument(path)).collect();
+        if let Some(rule) = rules.deny.iter().find(|rule| is_about(rule, facts, &places)) {
+            return Decision::Deny { reason: format!("the user's rule `{rule}` forbids it") };
         }
+        if let Some(reason) = protected(facts, &places) {
+            return Decision::Deny { reason };
+        }
+        let asking = rules.ask.iter().find(|rule| is_about(rule, facts, &places));
+        let is_granted = grants.granted.contains(&same(facts))
+            || asking.is_none() && grants.granted.contains(&alike(facts));
+        if let Some(rule) = asking.filter(|_| !is_granted) {
+            return Decision::Ask { why: format!("of the rule `{rule}` in ask"), always: Vec::new() };
+        }
+        if facts.access.extent == Extent::Below
+            && !is_granted
+            && let Some(rule) = rules.guarding().find(|rule| rule.is_about_reading())
+        {
+            return Decision::Ask { why: format!("it may show what `{rule}` is about"), always: Vec::new() };
+        }
+        let least = match facts.effect {
+            Effect::Read => Approvals::None,
+            Effect::Edit => Approvals::Edits,
+            Effect::Execute | Effect::Network => Approvals::All,
+        };
+        let is_ruled = rules.allow.iter().any(|rule| covers(rule, facts, &places));
+        let is_allowed = self.approvals >= least || is_ruled;
+        if let Some(command) = &facts.access.command {
+            return Judge { policy: self, grants, ground, is_granted, is_allowed }.decide(command);
+        }
+        if is_allowed || is_granted {
+            return Decision::Allow;
+        }
+        let approvals = match self.approvals {
+            Approvals::None => "none",
+            Approvals::Edits => "edits",
+            Approvals::All => "all",
+        };
+        Decision::Ask { why: format!("approvals is {approvals}"), always: Vec::new() }
+    }
+}
+
+/// Why an edit can never be made, whatever is allowed: the same texts as the tools' own.
+fn protected(facts: &Facts, places: &[Place]) -> Option<String> {
+    if facts.effect != Effect::Edit {
+        return None;
+    }
+    facts.access.paths.iter().zip(places).find_map(|(path, place)| match place {
+        Place::Inside { nature: Nature::Protected, .. } => {
+            Some(FileError::Protected(path.clone()).to_string())
+        }
+        Place::Inside { nature: Nature::Secret, .. } => Some(FileError::Secret(path.clone()).to_string()),
+        Place::Inside { .. } | Place::Outside { .. } => None,
+    })
+}
+
+/// Whether a rule that forbids or asks is about a call, commands aside.
+fn is_about(rule: &Rule, facts: &Facts, places: &[Place]) -> bool {
+    is_about_all(rule, facts) || places.iter().any(|place| is_about_place(rule, facts, place))
+}
+
+/// Whether a rule allows a call, commands aside.
+fn covers(rule: &Rule, facts: &Facts, places: &[Place]) -> bool {
+    let is_whole = !places.is_empty() && places.len() == facts.access.paths.len();
+    is_about_all(rule, facts) || is_whole && places.iter().all(|place| is_about_place(rule, facts, place))
+}
+
+fn is_about_all(rule: &Rule, facts: &Facts) -> bool {
+    let host = facts.access.host.as_deref();
+    rule.covers_tool(facts.tool)
+        || rule.covers_effect(facts.effect)
+        || host.is_some_and(|host| rule.covers_host(host))
+}
+
+fn is_about_place(rule: &Rule, facts: &Facts, place: &Place) -> bool {
+    match place {
+        Place::Inside { relative, .. } => rule.covers_path(facts.effect, relative),
+        Place::Outside { .. } => false,
     }
 }
 
 impl Grants {
     /// Calls that do the same as this one are not asked about again.
-    pub fn allow(&mut self, call: &ToolCall, prepared: &Prepared) {
-        self.granted.insert(grant(call, prepared));
+    pub fn allow(&mut self, facts: &Facts) {
+        self.granted.insert(same(facts));
+        self.granted.insert(alike(facts));
+    }
+
+    /// The rules hold for the rest of the thread; beyond it an approver has kept them.
+    pub fn allow_by(&mut self, rules: Vec<Rule>) {
+        self.rules.extend(rules);
     }
 }
 
-fn grant(call: &ToolCall, prepared: &Prepared) -> (&'static str, Option<String>) {
-    match prepared.effect {
-        Effect::Read | Effect::Edit => (prepared.name, None),
-        Effect::Execute | Effect::Network => (prepared.name, Some(call.arguments.clone())),
+/// The same call again.
+fn same(facts: &Facts) -> (&'static str, Option<String>) {
+    (facts.tool, Some(facts.arguments.clone()))
+}
+
+/// What one yes for a thread covers.
+fn alike(facts: &Facts) -> (&'static str, Option<String>) {
+    match facts.effect {
+        Effect::Read | Effect::Edit => (facts.tool, None),
+        Effect::Execute | Effect::Network => same(facts),
     }
 }
+
+#[cfg(test)]
+mod tests;

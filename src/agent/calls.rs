@@ -4,6 +4,7 @@
 use std::{
     panic::AssertUnwindSafe,
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -17,7 +18,7 @@ use crate::{
 
 use super::{
     Agent, Events, FirstTool, Thread, TurnContext,
-    approval::{Answer, Decision, Question},
+    approval::{Answer, Decision, Facts, Question},
     edits::{self, Held},
     limits::LoopGuard,
     withheld,
@@ -105,9 +106,10 @@ async fn run_all(
             break;
         }
         let admitted = admit(agent, call, guard, &roots);
-        if let Admitted::Ready(call, prepared) = &admitted
+        let (admitted, decision) = decide(agent, thread, admitted, context).await;
+        if let Admitted::Ready(_, prepared) = &admitted
             && prepared.effect == Effect::Read
-            && agent.policy.decide(call, prepared, &thread.grants) == Decision::Allow
+            && decision == Decision::Allow
         {
             readers.push(admitted);
             continue;
@@ -116,7 +118,7 @@ async fn run_all(
         if context.cancel.is_cancelled() {
             return;
         }
-        let admitted = ask_if_needed(agent, thread, admitted, context).await;
+        let admitted = ask_if_needed(thread, admitted, decision, context).await;
         if context.cancel.is_cancelled() {
             return;
         }
@@ -162,23 +164,54 @@ fn is_json(arguments: &str) -> bool {
     arguments.trim().is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
 }
 
-async fn ask_if_needed(
+/// Looks at the disk off the async threads. What is refused needs no decision.
+async fn decide(
     agent: &Agent,
+    thread: &Thread,
+    admitted: Admitted,
+    context: &TurnContext,
+) -> (Admitted, Decision) {
+    let Admitted::Ready(call, prepared) = &admitted else { return (admitted, Decision::Allow) };
+    let facts = facts(call, prepared);
+    let (policy, grants, files) = (agent.policy.clone(), thread.grants.clone(), Arc::clone(&context.files));
+    let deciding = tokio::task::spawn_blocking(move || policy.decide(&facts, &grants, &*files));
+    let decision = deciding.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a call could not be judged");
+        Decision::Ask { why: "it could not be judged".to_owned(), always: Vec::new() }
+    });
+    (admitted, decision)
+}
+
+fn facts(call: &ToolCall, prepared: &Prepared) -> Facts {
+    Facts {
+        tool: prepared.name,
+        effect: prepared.effect,
+        arguments: call.arguments.clone(),
+        access: prepared.access.clone(),
+    }
+}
+
+async fn ask_if_needed(
     thread: &mut Thread,
     admitted: Admitted,
+    decision: Decision,
     context: &TurnContext,
 ) -> Admitted {
     let Admitted::Ready(call, prepared) = admitted else {
         return admitted;
     };
-    if agent.policy.decide(&call, &prepared, &thread.grants) == Decision::Allow {
-        return Admitted::Ready(call, prepared);
-    }
+    let (why, always) = match decision {
+        Decision::Allow => return Admitted::Ready(call, prepared),
+        Decision::Deny { reason } => return not_allowed(call, prepared, &reason),
+        Decision::Ask { why, always } => (why, always),
+    };
     let question = Question {
         call_id: call.id.clone(),
         tool: prepared.name,
         effect: prepared.effect,
         preview: prepared.preview.clone(),
+        why,
+        always: always.clone(),
     };
     let asked = AssertUnwindSafe(context.approver.ask(question)).catch_unwind();
     let answer = tokio::select! {
@@ -189,14 +222,20 @@ async fn ask_if_needed(
     match answer {
         Answer::AllowOnce => Admitted::Ready(call, prepared),
         Answer::AllowForThread => {
-            thread.grants.allow(&call, &prepared);
+            thread.grants.allow(&facts(&call, &prepared));
             Admitted::Ready(call, prepared)
         }
-        Answer::Deny { reason } => {
-            let reason = format!("this call was not allowed and did not run: {reason}");
-            Admitted::Refused { call, target: prepared.target, reason }
+        Answer::AllowAlways => {
+            thread.grants.allow_by(always);
+            Admitted::Ready(call, prepared)
         }
+        Answer::Deny { reason } => not_allowed(call, prepared, &reason),
     }
+}
+
+fn not_allowed(call: ToolCall, prepared: Prepared, reason: &str) -> Admitted {
+    let reason = format!("this call was not allowed and did not run: {reason}");
+    Admitted::Refused { call, target: prepared.target, reason }
 }
 
 /// Runs what is ready side by side and answers all in their order.

@@ -9,8 +9,12 @@ use tokio::sync::{
 };
 
 use crate::{
-    agent::{Answer, Approver, Question},
-    tools::Effect,
+    agent::{Answer, Approver, Question, Rule},
+    config::KeptRules,
+    tools::{
+        Effect,
+        output::{one_line, visible},
+    },
 };
 
 use super::printer::Printer;
@@ -18,13 +22,22 @@ use super::printer::Printer;
 /// Lines that were typed and not asked for; more wait in the terminal.
 const MOST_LINES: usize = 8;
 
-const CHOICES: &str = "y = once, a = for the rest of this run, n = no";
+const CHOICES: &str =
+    "y = once, a = for the rest of this run, n = no, n and a reason = no, and the agent is told why";
+
+/// Longest reason why it asks, in characters.
+const MAX_WHY: usize = 200;
+
+/// Longest reason that goes to the model, in characters.
+const MAX_REASON: usize = 500;
 
 /// Asks on stderr and reads the answer from stdin.
 pub(super) struct Terminal {
     printer: Printer,
     timeout: Duration,
     lines: Mutex<Receiver<String>>,
+    /// Where answers go that hold for the project; without it none is offered.
+    kept_rules: Option<KeptRules>,
 }
 
 /// Says no, and to the user how to say yes.
@@ -34,7 +47,11 @@ pub(super) struct Nobody {
 
 impl Terminal {
     /// Reads stdin from now on. The thread ends with stdin or with the process: a read cannot be called off.
-    pub(super) fn start(printer: Printer, timeout: Duration) -> io::Result<Self> {
+    pub(super) fn start(
+        printer: Printer,
+        timeout: Duration,
+        kept_rules: Option<KeptRules>,
+    ) -> io::Result<Self> {
         let (sender, lines) = mpsc::channel(MOST_LINES);
         thread::Builder::new().name("answers".to_owned()).spawn(move || {
             for line in io::stdin().lines().map_while(Result::ok) {
@@ -43,26 +60,34 @@ impl Terminal {
                 }
             }
         })?;
-        Ok(Self { printer, timeout, lines: Mutex::new(lines) })
+        Ok(Self { printer, timeout, lines: Mutex::new(lines), kept_rules })
     }
 
     async fn answer(&self, question: Question) -> Answer {
         let mut lines = self.lines.lock().await;
         // What was typed before the question is no answer to it.
         while !matches!(lines.try_recv(), Err(TryRecvError::Empty | TryRecvError::Disconnected)) {}
+        let offered = if self.kept_rules.is_some() { question.always.as_slice() } else { &[] };
+        let rules: Vec<String> = offered.iter().map(|rule| visible(&format!("`{rule}`"))).collect();
+        let choices = match rules.as_slice() {
+            [] => CHOICES.to_owned(),
+            rules => format!("{CHOICES}, p = always in this project (allows {})", rules.join(", ")),
+        };
         let asked = format!(
-            "The agent wants to use {}:\n  {}\nAllow it? {CHOICES}: ",
+            "The agent wants to use {} ({}):\n  {}\nAllow it? {choices}: ",
             question.tool,
+            one_line(&question.why, MAX_WHY),
             question.preview.trim_end().replace('\n', "\n  ")
         );
-        for asked in [asked, format!("Please answer y, a or n ({CHOICES}): ")] {
+        for asked in [asked, format!("Please answer y, a or n ({choices}): ")] {
             self.printer.question(asked);
             match tokio::time::timeout(self.timeout, lines.recv()).await {
-                Ok(Some(line)) => {
-                    if let Some(answer) = understand(&line) {
-                        return answer;
-                    }
-                }
+                Ok(Some(line)) => match understand(&line) {
+                    Some(Answer::AllowAlways) if offered.is_empty() => {}
+                    Some(Answer::AllowAlways) => return self.keep(offered.to_vec()).await,
+                    Some(answer) => return answer,
+                    None => {}
+                },
                 Ok(None) => return deny("the user closed the input"),
                 Err(_) => {
                     // The cursor still stands behind the question.
@@ -77,6 +102,23 @@ impl Terminal {
     }
 }
 
+impl Terminal {
+    /// Keeps what was allowed for the project; a yes that cannot be kept counts for this run.
+    async fn keep(&self, rules: Vec<Rule>) -> Answer {
+        let Some(kept_rules) = self.kept_rules.clone() else { return Answer::AllowForThread };
+        let file = kept_rules.file().display().to_string();
+        let kept = tokio::task::spawn_blocking(move || kept_rules.allow(&rules)).await;
+        match kept.unwrap_or_else(|error| Err(io::Error::other(error))) {
+            Ok(()) => Answer::AllowAlways,
+            Err(error) => {
+                self.printer
+                    .notice(format!("the answer holds for this run only: {file} was not written: {error}"));
+                Answer::AllowForThread
+            }
+        }
+    }
+}
+
 impl Approver for Terminal {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
         Box::pin(self.answer(question))
@@ -86,11 +128,23 @@ impl Approver for Terminal {
 impl Approver for Nobody {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
         self.printer.notice(format!(
-            " [denied] {}: nobody can be asked without a terminal; --approve {} lets it go ahead",
+            " [denied] {} ({}): nobody can be asked without a terminal; --approve {} lets it go ahead{}",
             question.tool,
-            least_approval(question.effect)
+            one_line(&question.why, MAX_WHY),
+            least_approval(question.effect),
+            rules_for(&question.always)
         ));
         Box::pin(async { deny("nobody can be asked, since askls runs without a terminal") })
+    }
+}
+
+/// What the settings would have to say.
+fn rules_for(rules: &[Rule]) -> String {
+    let rules: Vec<String> = rules.iter().map(|rule| format!("{:?}", rule.to_string())).collect();
+    if rules.is_empty() {
+        String::new()
+    } else {
+        visible(&format!(", and so does allow = [{}]", rules.join(", ")))
     }
 }
 
@@ -105,12 +159,18 @@ fn least_approval(effect: Effect) -> &'static str {
 
 /// `None` for what is neither yes nor no.
 fn understand(line: &str) -> Option<Answer> {
-    match line.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Some(Answer::AllowOnce),
-        "a" | "always" => Some(Answer::AllowForThread),
-        "n" | "no" => Some(deny("the user said no")),
-        _ => None,
+    let line = line.trim();
+    match line.to_ascii_lowercase().as_str() {
+        "y" | "yes" => return Some(Answer::AllowOnce),
+        "a" | "always" => return Some(Answer::AllowForThread),
+        "p" | "project" => return Some(Answer::AllowAlways),
+        "n" | "no" => return Some(deny("the user said no")),
+        _ => {}
     }
+    let (word, reason) = line.split_once([' ', ':', ','])?;
+    let reason = one_line(reason.trim_start_matches([' ', ':', ',']), MAX_REASON);
+    let is_no = ["n", "no"].contains(&word.to_ascii_lowercase().as_str());
+    (is_no && !reason.is_empty()).then(|| deny(&format!("the user said no: {reason}")))
 }
 
 fn deny(reason: &str) -> Answer {
@@ -125,8 +185,10 @@ mod tests {
     fn only_a_clear_yes_is_a_yes() {
         assert_eq!(understand(" Y\r"), Some(Answer::AllowOnce));
         assert_eq!(understand("always"), Some(Answer::AllowForThread));
+        assert_eq!(understand("p"), Some(Answer::AllowAlways));
         assert_eq!(understand("No"), Some(deny("the user said no")));
-        for line in ["", "yep", "y n", "ja", "nein"] {
+        assert_eq!(understand("n: use make"), Some(deny("the user said no: use make")));
+        for line in ["", "yep", "y n", "ja", "nein", "not now", "n:"] {
             assert_eq!(understand(line), None, "{line}");
         }
     }

@@ -12,7 +12,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     agent::{Agent, Approver, EventSink as _, OnLimit, Thread, TurnContext, TurnResult, UserInput},
-    config::{Environment, Settings},
+    config::{Environment, KeptRules, Settings},
     model::{ModelError, select},
     protocol::{Event, Limit, StopReason, ThreadId, Usage},
     signals::Signals,
@@ -55,12 +55,13 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
         printer.notice(format!("warning: {warning}"));
     }
     let outlook = if arguments.apply { Outlook::Applied } else { Outlook::Proposed };
+    let kept_rules = roots.first().and_then(|root| loaded.settings.kept_rules(root));
     let files = Arc::new(TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook));
     let cancel = CancellationToken::new();
     let context = TurnContext {
         files: Arc::clone(&files),
         events: Arc::new(printer.clone()),
-        approver: approver(&printer, loaded.settings.approval_timeout())?,
+        approver: approver(&printer, loaded.settings.approval_timeout(), kept_rules)?,
         applier: None,
         cancel: cancel.clone(),
     };
@@ -296,9 +297,13 @@ fn style(arguments: &AskArguments, environment: &Environment, on_limit: OnLimit)
     }
 }
 
-fn approver(printer: &Printer, timeout: Duration) -> io::Result<Arc<dyn Approver>> {
+fn approver(
+    printer: &Printer,
+    timeout: Duration,
+    kept_rules: Option<KeptRules>,
+) -> io::Result<Arc<dyn Approver>> {
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        Ok(Arc::new(Terminal::start(printer.clone(), timeout)?))
+        Ok(Arc::new(Terminal::start(printer.clone(), timeout, kept_rules)?))
     } else {
         Ok(Arc::new(Nobody { printer: printer.clone() }))
     }

@@ -112,7 +112,7 @@ pub(super) fn of_file(path: &Path, text: &str) -> Result<Contents, String> {
         }
     }
     let levels = |name: &str| match Key::named(name).map(|key| key.shape) {
-        None | Some(Shape::Value) => 0,
+        None | Some(Shape::Value | Shape::Rules) => 0,
         Some(Shape::Table) => 1,
         Some(Shape::Models) => 2,
     };

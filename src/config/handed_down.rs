@@ -4,9 +4,13 @@ use std::{path::Path, sync::Arc};
 
 use serde_json::Value;
 
-use super::{Origin, Settings, key, load, project, project_file, schema, unusable};
+use super::{
+    Origin, Settings, key, load, project, project_file,
+    schema::{self, GuardText},
+    unusable,
+};
 use crate::{
-    agent::{ApprovalPolicy, FirstTool, Limits, RetryPolicy},
+    agent::{ApprovalPolicy, FirstTool, Limits, RetryPolicy, Rules},
     model::{
         Tunings,
         http::{Certificates, ProxyChoice, Route},
@@ -74,7 +78,17 @@ impl Settings {
     }
 
     pub fn policy(&self) -> ApprovalPolicy {
-        ApprovalPolicy { approvals: self.values.approvals.unwrap_or_default() }
+        ApprovalPolicy { approvals: self.values.approvals.unwrap_or_default(), rules: Arc::new(self.rules()) }
+    }
+
+    fn rules(&self) -> Rules {
+        let guards =
+            |rules: &Option<Vec<GuardText>>| rules.iter().flatten().map(|rule| rule.0.clone()).collect();
+        Rules {
+            allow: self.values.allow.iter().flatten().map(|rule| rule.0.clone()).collect(),
+            ask: guards(&self.values.ask),
+            deny: guards(&self.values.deny),
+        }
     }
 
     pub fn retries(&self) -> RetryPolicy {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{
     Environment, Loaded, Origin, Settings, Warning,
     entry::Entry,
+    kept_rules::projects_file,
     misplaced,
     project::{self, Trust},
     schema::{Key, LONGEST_NAME, Notation, Shape, Values},
@@ -39,6 +40,9 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
     let mut layers = Layers { settings, warnings: Vec::new() };
     if let Some(path) = environment.user_file() {
         layers.lay_file(&path, &Origin::UserFile(path.clone()), Trust::Full);
+    }
+    if let Some(path) = projects_file(environment) {
+        roots.iter().for_each(|root| layers.lay_kept_rules(&path, root));
     }
     for root in roots {
         let trust = project::trust(root, &layers.settings.values, environment);
@@ -123,7 +127,7 @@ impl Layers {
             return;
         }
         match key.shape {
-            Shape::Value => {
+            Shape::Value | Shape::Rules => {
                 self.tell_misplaced(key, &entry, origin, trust);
                 if let Some(value) = self.sound(key, &entry) {
                     self.lay_value(key, &[], value, &entry.place, origin, trust);
@@ -300,8 +304,12 @@ impl Layers {
             self.settings.before_project = Some(self.settings.tunings().of(model));
         }
         let value = match self.settings.set.remove(key.name) {
-            Some((below, _)) if key.shape != Shape::Value => merged(below, value),
-            _ => value,
+            Some((below, _)) => match key.shape {
+                Shape::Value => value,
+                Shape::Table | Shape::Models => merged(below, value),
+                Shape::Rules => added(below, value),
+            },
+            None => value,
         };
         self.settings.set.insert(key.name, (value, origin.clone()));
         let whole: Map<_, _> =
@@ -340,6 +348,21 @@ impl Layers {
 
 fn is_empty_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// One list behind another, what both hold once.
+fn added(below: Value, more: Value) -> Value {
+    match (below, more) {
+        (Value::Array(mut list), Value::Array(more)) => {
+            for value in more {
+                if !list.contains(&value) {
+                    list.push(value);
+                }
+            }
+            Value::Array(list)
+        }
+        (_, more) => more,
+    }
 }
 
 /// One table over another, member by member.

@@ -60,7 +60,7 @@ pub(super) fn admit_table(key: &Key, origin: &Origin, trust: Trust) -> Result<()
 /// What a project that nobody looked at could do with a setting.
 fn danger(name: &str) -> &'static str {
     match name {
-        "api_key_command" | "shell" => "run a program",
+        "api_key_command" | "shell" | "allow" => "run a program",
         "price" => "make a turn look cheaper than it is",
         _ => "send your key and your files elsewhere",
     }

@@ -17,8 +17,8 @@ use crate::{
 
 pub use key::{KEYS, Key};
 pub use types::{
-    Attempts, Bounded, Calls, CommandLine, Dollars, FilePath, Header, ProxyText, Seconds, SecretText, Shell,
-    Steps, ToolChoiceText,
+    Attempts, Bounded, Calls, CommandLine, Dollars, FilePath, GuardText, Header, ProxyText, RuleText,
+    Seconds, SecretText, Shell, Steps, ToolChoiceText,
 };
 
 pub(super) use key::{LONGEST_NAME, NOT_IN_JSON, Notation, ProjectRule, Shape};
@@ -124,6 +124,14 @@ pub struct Values {
     /// What goes ahead without a question. Staging an edit writes nothing.
     #[schemars(extend("default" = Approvals::default()))]
     pub approvals: Option<Approvals>,
+    /// Rules of what goes ahead without a question, such as `command: cargo test` (with any further words), `edit: docs/**`,
+    /// `read: src/**`, `tool: search`, `effect: edit` or `host: docs.rs`. The lists of all places add up. Ignored in untrusted
+    /// projects.
+    pub allow: Option<Vec<RuleText>>,
+    /// Rules of what asks, whatever is allowed.
+    pub ask: Option<Vec<GuardText>>,
+    /// Rules of what is refused, whatever is allowed.
+    pub deny: Option<Vec<GuardText>>,
     /// Seconds after which a question that nobody answers counts as a no.
     #[schemars(extend("default" = DEFAULT_APPROVAL_TIMEOUT.as_secs()))]
     pub approval_timeout: Option<Seconds>,

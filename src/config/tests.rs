@@ -10,6 +10,7 @@ use crate::{
 
 mod foreign;
 mod misplaced;
+mod rules;
 
 impl Choice {
     /// Why an ask of a model server ends.
@@ -132,6 +133,9 @@ fn with_nothing_set_everything_is_its_default() {
         edits = propose
         checkpoints = true
         approvals = edits
+        allow = 
+        ask = 
+        deny = 
         approval_timeout = 120
         command_timeout = 120
         shell = the platform's shell

@@ -2,6 +2,8 @@
 //! is never left out: the prompt, the files and the key would go to a server that the user did not choose, or a turn
 //! would do or spend what they did not want.
 
+use std::collections::BTreeSet;
+
 use super::{Origin, Settings, Warning};
 
 /// The name under which a settings file counts that cannot be read at all: it may set anything.
@@ -31,8 +33,16 @@ const DECIDING: &[&str] = &[
 ];
 
 /// Bounds of a turn: without a usable value there would be none, or one that the user did not choose.
-const BOUNDING: &[&str] =
-    &["approvals", "max_steps", "max_turn_tokens", "max_tool_calls", "turn_timeout", "max_cost"];
+const BOUNDING: &[&str] = &[
+    "approvals",
+    "ask",
+    "deny",
+    "max_steps",
+    "max_turn_tokens",
+    "max_tool_calls",
+    "turn_timeout",
+    "max_cost",
+];
 
 /// The spellings of the key: of these the strongest layer counts.
 const KEYS: &[&str] = &["api_key_env", "api_key_command", "ASKLS_API_KEY"];
@@ -59,6 +69,7 @@ impl Unusable {
         let name = self.name;
         let what = match name {
             WHOLE_FILE => "says what goes where and what a turn may do",
+            "ask" | "deny" => "holds rules of what a turn may do",
             name if bounds(name) => "is a limit that you set",
             _ => "decides what goes where",
         };
@@ -72,6 +83,8 @@ impl Unusable {
         match self.name {
             // It may hold bounds as well as ways, and nobody knows which.
             WHOLE_FILE => false,
+            // What a stronger layer says is added to it.
+            "ask" | "deny" => false,
             OPENAI_BASE_URL | ANTHROPIC_BASE_URL => settings.values.base_url.is_some(),
             name if KEYS.contains(&name) => {
                 let own_key = Origin::Environment("ASKLS_API_KEY").rank() > rank
@@ -101,8 +114,11 @@ pub(super) fn all_deciding() -> impl Iterator<Item = &'static str> {
 /// The deciding settings that a broken file speaks of outside its comments.
 pub(super) fn mentioned(text: &str) -> impl Iterator<Item = &'static str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let said: String = lines.map(|line| line.replace('-', "_").to_ascii_lowercase() + "\n").collect();
-    all_deciding().filter(move |name| said.contains(name) || said.contains(&name.replace('_', "")))
+    let lines = lines.map(|line| line.replace('-', "_").to_ascii_lowercase());
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let words = |line: String| line.split(|c| !is_part(c)).map(str::to_owned).collect::<Vec<_>>();
+    let said: BTreeSet<String> = lines.flat_map(words).collect();
+    all_deciding().filter(move |name| said.contains(*name) || said.contains(&name.replace('_', "")))
 }
 
 /// Why no server may be chosen with these settings; `None` when one may.

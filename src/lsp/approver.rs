@@ -10,16 +10,27 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{lsp_types::MessageType, session::Session};
 use crate::{
-    agent::{Answer, Approver, Question},
-    tools::{Effect, output::visible},
+    agent::{Answer, Approver, Question, Rule},
+    config::KeptRules,
+    tools::{
+        Effect,
+        output::{one_line, visible},
+    },
 };
 
 /// Longest preview that is asked about. VS Code cuts a message at about 1,000 characters, and nobody should allow
 /// what they cannot see.
 const MAX_PREVIEW: usize = 900;
 
+/// Longest question: what editors show of a message.
+const MAX_QUESTION: usize = 1_000;
+
+/// Longest reason and longest list of rules that stand beside what is asked, in characters.
+const MAX_REASON: usize = 120;
+
 const ALLOW_ONCE: &str = "Allow once";
 const ALLOW_FOR_THREAD: &str = "Allow for this thread";
+const ALLOW_ALWAYS: &str = "Always in this project";
 const DENY: &str = "Deny";
 
 /// Asks by `window/showMessageRequest`.
@@ -29,11 +40,34 @@ pub(super) struct EditorApprover {
     limit: Duration,
     /// The turn's place among those that run: others have it while this one waits for its user.
     place: Mutex<Option<OwnedSemaphorePermit>>,
+    /// Where answers go that hold for the project; without it none is offered.
+    kept_rules: Option<KeptRules>,
 }
 
 impl EditorApprover {
-    pub(super) fn new(session: Arc<Session>, limit: Duration, place: Option<OwnedSemaphorePermit>) -> Self {
-        Self { session, limit, place: Mutex::new(place) }
+    pub(super) fn new(
+        session: Arc<Session>,
+        limit: Duration,
+        place: Option<OwnedSemaphorePermit>,
+        kept_rules: Option<KeptRules>,
+    ) -> Self {
+        Self { session, limit, place: Mutex::new(place), kept_rules }
+    }
+
+    /// Keeps what was allowed for the project. The user hears of it when that cannot be done, and the yes counts for the
+    /// thread.
+    async fn keep(&self, rules: Vec<Rule>) -> Answer {
+        let Some(kept_rules) = self.kept_rules.clone() else { return Answer::AllowForThread };
+        let file = kept_rules.file().display().to_string();
+        let kept = tokio::task::spawn_blocking(move || kept_rules.allow(&rules)).await;
+        match kept.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            Ok(()) => Answer::AllowAlways,
+            Err(error) => {
+                let text = format!("The answer holds for this thread only: {file} was not written: {error}");
+                self.session.editor.show_message(MessageType::WARNING, &text).await;
+                Answer::AllowForThread
+            }
+        }
     }
 
     fn give_place_away(&self) {
@@ -60,7 +94,7 @@ impl EditorApprover {
     pub(super) async fn ask_to_apply(&self, line: &str) -> Result<(), String> {
         let question = format!("The agent wants to change: {line}");
         match self.ask_away(&question, &[ALLOW_ONCE, DENY]).await {
-            Answer::AllowOnce | Answer::AllowForThread => Ok(()),
+            Answer::AllowOnce | Answer::AllowForThread | Answer::AllowAlways => Ok(()),
             Answer::Deny { reason } => Err(reason),
         }
     }
@@ -82,6 +116,7 @@ impl EditorApprover {
         match choice {
             Ok(Some(title)) if title == ALLOW_ONCE => Answer::AllowOnce,
             Ok(Some(title)) if title == ALLOW_FOR_THREAD => Answer::AllowForThread,
+            Ok(Some(title)) if title == ALLOW_ALWAYS => Answer::AllowAlways,
             Ok(Some(title)) if title == DENY => deny("the user denied it"),
             Ok(_) => deny("the user closed the question without allowing it"),
             Err(error) => deny(&format!("nobody allowed it: {error}")),
@@ -90,13 +125,19 @@ impl EditorApprover {
 }
 
 impl Approver for EditorApprover {
-    fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+    fn ask(&self, mut question: Question) -> BoxFuture<'_, Answer> {
         async move {
-            let text = match text(&question) {
-                Ok(text) => text,
+            if self.kept_rules.is_none() {
+                question.always.clear();
+            }
+            let (text, actions) = match text(&question) {
+                Ok(shown) => shown,
                 Err(reason) => return Answer::Deny { reason },
             };
-            self.ask_away(&text, &[ALLOW_ONCE, ALLOW_FOR_THREAD, DENY]).await
+            match self.ask_away(&text, actions).await {
+                Answer::AllowAlways => self.keep(question.always).await,
+                answer => answer,
+            }
         }
         .boxed()
     }
@@ -106,8 +147,11 @@ fn deny(reason: &str) -> Answer {
     Answer::Deny { reason: reason.to_owned() }
 }
 
-/// Everything that will happen, on one line; the error goes to the model.
-fn text(question: &Question) -> Result<String, String> {
+const WITH_ALWAYS: &[&str] = &[ALLOW_ONCE, ALLOW_FOR_THREAD, ALLOW_ALWAYS, DENY];
+const WITHOUT_ALWAYS: &[&str] = &[ALLOW_ONCE, ALLOW_FOR_THREAD, DENY];
+
+/// Everything that will happen, on one line, and the answers to it; the error goes to the model.
+fn text(question: &Question) -> Result<(String, &'static [&'static str]), String> {
     let preview = on_one_line(&question.preview);
     let length = preview.chars().count();
     if !is_shown_whole(&preview) {
@@ -118,12 +162,25 @@ fn text(question: &Question) -> Result<String, String> {
     }
     let what = match question.effect {
         // Goes on with the folder: `in src:⏎ls`.
-        Effect::Execute => "run a command",
-        Effect::Edit => "change:",
-        Effect::Network => "use the network:",
-        Effect::Read => "read:",
+        Effect::Execute => ("run a command", ""),
+        Effect::Edit => ("change", ":"),
+        Effect::Network => ("use the network", ":"),
+        Effect::Read => ("read", ":"),
     };
-    Ok(format!("The agent wants to {what} {preview}"))
+    let (what, colon) = what;
+    let why = one_line(&question.why, MAX_REASON);
+    let rules: Vec<String> = question.always.iter().map(|rule| format!("`{rule}`")).collect();
+    let rules = on_one_line(&rules.join(", "));
+    // What is asked comes last: nothing in it can pass for what is said beside it.
+    let asked = |note: &str| format!("The agent wants to {what}{note}{colon} {preview}");
+    let is_short = |text: &str| text.chars().count() <= MAX_QUESTION;
+    let with_always = asked(&format!(" ({why}; Always allows {rules})"));
+    if !question.always.is_empty() && rules.chars().count() <= MAX_REASON && is_short(&with_always) {
+        return Ok((with_always, WITH_ALWAYS));
+    }
+    let with_reason = asked(&format!(" ({why})"));
+    let shown = if is_short(&with_reason) { with_reason } else { asked("") };
+    Ok((shown, WITHOUT_ALWAYS))
 }
 
 /// Whether an editor shows all of a preview in a question.
@@ -146,15 +203,38 @@ mod tests {
             tool: "run_command",
             effect: Effect::Execute,
             preview: preview.to_owned(),
+            why: "touch is not known to only read".to_owned(),
+            always: Vec::new(),
         }
     }
 
     #[test]
     fn a_question_shows_the_whole_command() {
         assert_eq!(
-            text(&question("in src:\ncargo test --workspace")),
-            Ok("The agent wants to run a command in src:⏎cargo test --workspace".to_owned()),
+            text(&question("in src:\ntouch a")),
+            Ok((
+                "The agent wants to run a command (touch is not known to only read) in src:⏎touch a"
+                    .to_owned(),
+                WITHOUT_ALWAYS
+            )),
         );
+    }
+
+    #[test]
+    fn what_always_allows_is_shown_or_not_offered() {
+        let rule = |words: &str| format!("command: {words}").parse().unwrap();
+        let asked = Question { always: vec![rule("touch a")], ..question("in src:\ntouch a b") };
+        assert_eq!(
+            text(&asked),
+            Ok((
+                "The agent wants to run a command (touch is not known to only read; Always allows `command: touch a`) in \
+                 src:⏎touch a b"
+                    .to_owned(),
+                WITH_ALWAYS
+            )),
+        );
+        let long = Question { always: vec![rule(&"x".repeat(MAX_REASON))], ..question("in src:\nx") };
+        assert_eq!(text(&long).unwrap().1, WITHOUT_ALWAYS);
     }
 
     #[test]

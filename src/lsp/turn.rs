@@ -239,7 +239,9 @@ impl Turn {
             focus: self.focus(files).await,
             news: session.take_news(thread.id()),
         };
-        let approver = EditorApprover::new(Arc::clone(session), settings.approval_timeout(), place);
+        let kept_rules = session.workspace.roots().first().and_then(|root| settings.kept_rules(root));
+        let limit = settings.approval_timeout();
+        let approver = EditorApprover::new(Arc::clone(session), limit, place, kept_rules);
         let approver = Arc::new(approver);
         let applier = (settings.edits() == Edits::Immediate).then(|| {
             Arc::new(StepApplier {

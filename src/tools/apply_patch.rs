@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError, changes,
+    Access, Effect, Tool, ToolContext, ToolError, changes,
     output::{MAX_BYTES, one_line, visible},
     patch::{self, FileChange, FilePatch, Hunk, PatchError},
     placeholder, stage, staged,
@@ -67,6 +67,12 @@ impl Tool for ApplyPatch {
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         visible(&args.input)
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        // What is no patch does nothing.
+        let files = patch::parse(&args.input).unwrap_or_default();
+        Access::paths(files.iter().flat_map(FilePatch::paths))
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

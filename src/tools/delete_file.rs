@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError,
+    Access, Effect, Tool, ToolContext, ToolError,
     output::{one_line, visible_path},
     stage, staged,
 };
@@ -34,6 +34,10 @@ impl Tool for DeleteFile {
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         format!("delete {}", visible_path(&args.path))
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        Access::paths([args.path.as_str()])
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError, changes,
+    Access, Effect, Tool, ToolContext, ToolError, changes,
     output::{cut_line, one_line, visible, visible_path},
     placeholder, stage, staged,
 };
@@ -110,6 +110,10 @@ impl Tool for EditFile {
             }
         }
         text
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        Access::paths([args.path.as_str()])
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

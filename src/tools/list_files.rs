@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError,
+    Access, Effect, Tool, ToolContext, ToolError,
     arguments::whole_number,
     look,
     output::{listed_path, one_line},
@@ -55,6 +55,10 @@ impl Tool for ListFiles {
             Some(glob) => one_line(&format!("{folder} {glob}"), 80),
             None => one_line(folder, 80),
         }
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        Access::below(args.path.as_deref())
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError,
+    Access, Effect, Tool, ToolContext, ToolError,
     output::{one_line, visible_path},
     stage, staged,
 };
@@ -37,6 +37,10 @@ impl Tool for MoveFile {
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         format!("move {} to {}", visible_path(&args.from), visible_path(&args.to))
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        Access::paths([args.from.as_str(), args.to.as_str()])
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

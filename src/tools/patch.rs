@@ -48,6 +48,17 @@ pub(super) struct Hunk {
     pub(super) hunk: PatchHunk,
 }
 
+impl FilePatch {
+    /// As the model wrote them: the file, and where it goes.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        let goes_to = match &self.change {
+            FileChange::Update { move_to, .. } => move_to.as_deref(),
+            FileChange::Add { .. } | FileChange::Delete => None,
+        };
+        [self.path.as_str()].into_iter().chain(goes_to)
+    }
+}
+
 /// What is wrong with a patch, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PatchError {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError,
+    Access, Effect, Tool, ToolContext, ToolError,
     arguments::whole_number,
     look,
     output::{MAX_BYTES, MAX_LINES, cut_line, one_line},
@@ -49,6 +49,10 @@ impl Tool for ReadFile {
             (Some(start), None) => format!("{path}:{start}-end"),
             (start, Some(end)) => format!("{path}:{}-{end}", start.unwrap_or(1)),
         }
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        Access::paths([args.path.as_str()])
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

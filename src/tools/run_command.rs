@@ -16,7 +16,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError, ToolSettings,
+    Access, CommandText, Effect, Tool, ToolContext, ToolError, ToolSettings,
+    access::grammar,
     arguments::whole_number,
     cancelled, look,
     output::{one_line, visible, visible_path},
@@ -94,6 +95,15 @@ impl Tool for RunCommand {
         };
         // The command comes last: nothing in it can pass for what is said beside it.
         format!("in {folder}:\n{}", visible(&args.command))
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        let command = CommandText {
+            text: args.command.clone(),
+            folder: args.path.clone(),
+            grammar: grammar(&self.shell),
+        };
+        Access { command: Some(command), ..Access::default() }
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError,
+    Access, Effect, Tool, ToolContext, ToolError,
     list_files::under,
     look,
     output::{listed_path, one_line},
@@ -60,6 +60,10 @@ impl Tool for Search {
         let place =
             args.path.iter().chain(&args.glob).map(|place| format!(" in {place}")).collect::<String>();
         one_line(&format!("{}{place}", args.pattern), 80)
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        Access::below(args.path.as_deref())
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

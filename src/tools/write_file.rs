@@ -7,7 +7,7 @@ use serde::Deserialize;
 use similar::DiffOp;
 
 use super::{
-    Effect, Tool, ToolContext, ToolError,
+    Access, Effect, Tool, ToolContext, ToolError,
     output::{one_line, visible, visible_path},
     placeholder, stage, staged,
 };
@@ -41,6 +41,10 @@ impl Tool for WriteFile {
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         format!("write {}\n{}", visible_path(&args.path), visible(&args.text))
+    }
+
+    fn access(&self, args: &Args) -> Access {
+        Access::paths([args.path.as_str()])
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

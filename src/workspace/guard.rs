@@ -127,7 +127,7 @@ pub(crate) fn is_protected(relative: &Path) -> bool {
 /// any may be opened as a root.
 pub(crate) fn is_settings_file(disk: &Path) -> bool {
     let mut parts = disk.iter().rev().map(plain);
-    parts.next().is_some_and(|name| name == "config.toml")
+    parts.next().is_some_and(|name| name == "config.toml" || name == "projects.toml")
         && parts.next().is_some_and(|folder| folder == "askls" || folder == ".askls")
 }
 

@@ -81,8 +81,8 @@ fn drive(run: &Run, runtime: &tokio::runtime::Runtime) -> Result<Report, String>
     if let Some(tool) = missing.into_iter().find(|tool| names::tool_of_askls(tool).is_none()) {
         return Err(format!("askls has no tool {tool}"));
     }
-    if run.when.get("commands").is_some() {
-        return Err("askls decides by what a call can do, not by the words of a command".to_owned());
+    if let Some(commands) = run.when["commands"].as_array() {
+        return propose(run, commands, runtime);
     }
     let (stage, run) = Stage::set(run, runtime)?;
     let port = stage.provider.port;
@@ -113,6 +113,55 @@ fn drive(run: &Run, runtime: &tokio::runtime::Runtime) -> Result<Report, String>
     notes.extend(wishes(&seen).into_iter().map(|wish| format!("should: {wish}")));
     let verdict = judge(&seen);
     Ok(Report { verdict, notes })
+}
+
+/// Each command is proposed by a model in a workspace of its own, and what becomes of it is looked at.
+fn propose(run: &Run, commands: &[Value], runtime: &tokio::runtime::Runtime) -> Result<Report, String> {
+    let mut all = Observed::default();
+    let mut notes = Vec::new();
+    let mut last = None;
+    for command in commands.iter().filter_map(Value::as_str) {
+        let mut one = run.clone();
+        one.given["exchanges"] = json!([run_command(command), plain_answer(&Value::Null)]);
+        let answer = &run.when["answer_to_ask"];
+        one.when = json!({"ask": "run it", "answer_to_ask": answer});
+        one.expect = json!({"outcome": "completed", "files": run.expect["files"]});
+        let (stage, one) = Stage::set(&one, runtime)?;
+        let configured = configured(&one.given, &format!("http://127.0.0.1:{}/v1", stage.provider.port))?;
+        let mut observed = Observed::default();
+        stage.play(&one, &configured, runtime, &mut observed)?;
+        let has_run = observed.executions.as_ref().is_some_and(|executions| !executions.is_empty());
+        let decision = match (observed.asked_for.is_empty(), has_run) {
+            (false, _) => "ask",
+            (true, true) => "auto",
+            (true, false) => "deny",
+        };
+        all.decisions.push(decision.to_owned());
+        if let Verdict::Fail(faults) = judge(&Seen { run: &one, world: &stage.world, observed: &observed }) {
+            all.faults.extend(faults.iter().map(|fault| format!("{command:?}: {fault}")));
+        }
+        notes = configured.approximate;
+        last = Some(stage);
+    }
+    let stage = last.ok_or("no command is proposed")?;
+    let mut run = run.clone();
+    // Looked at in each workspace.
+    run.expect["files"] = Value::Null;
+    let verdict = judge(&Seen { run: &run, world: &stage.world, observed: &all });
+    Ok(Report { verdict, notes })
+}
+
+/// A reply of the provider that calls the command tool.
+fn run_command(command: &str) -> Value {
+    let call = json!({"index": 0, "id": "call_1", "type": "function",
+        "function": {"name": "run_command", "arguments": json!({"command": command}).to_string()}});
+    let deltas = [
+        json!({"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+    ];
+    let steps = deltas.iter().map(|delta| json!({"send": format!("data: {delta}\n\n")}));
+    let steps: Vec<Value> = steps.chain([json!({"send": "data: [DONE]\n\n"})]).collect();
+    json!({"status": 200, "headers": {"content-type": "text/event-stream"}, "steps": steps})
 }
 
 /// What a server alone can show: an editor's messages, a process, its environment and its log.
@@ -153,6 +202,13 @@ impl Stage {
             ("TEST_CA_PEM", pem.display().to_string()),
             ("PRODUCT_CONFIG", names::project_file()),
         ]);
+        for file in run.given["files"].as_array_mut().into_iter().flatten() {
+            if file["path"] == json!(names::project_file())
+                && let Some(text) = file["text"].as_str().and_then(names::settings_of_askls)
+            {
+                file["text"] = json!(text);
+            }
+        }
         world.furnish(&run.given)?;
         if run.when.get("calls").is_some() && goes_through_the_server(&run) {
             run.given["provider"] = json!(server::PROVIDER_OF_CALLS);

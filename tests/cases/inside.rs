@@ -68,6 +68,7 @@ struct House {
     toolbox: Toolbox,
     is_read_only: bool,
     approver: Arc<Questions>,
+    refusals: Arc<Refusals>,
 }
 
 /// Answers questions as the case says, and keeps for which tools they came.
@@ -82,11 +83,26 @@ struct QuestionsState {
     default: bool,
 }
 
-/// Nobody looks at the events.
-struct Unseen;
+/// Calls that the policy refused without a question.
+#[derive(Default)]
+struct Refusals {
+    refused: Mutex<Vec<String>>,
+}
 
-impl EventSink for Unseen {
-    fn emit(&self, _event: &Event) {}
+/// How the output of a call begins that did not run.
+const NOT_ALLOWED: &str = "this call was not allowed and did not run: ";
+
+/// The reason of the one who answers questions here.
+const DENIED: &str = "the user denied it";
+
+impl EventSink for Refusals {
+    fn emit(&self, event: &Event) {
+        if let Event::ToolEnded { name, output, is_error: true, .. } = event
+            && output.strip_prefix(NOT_ALLOWED).is_some_and(|reason| reason != DENIED)
+        {
+            self.refused.lock().unwrap_or_else(PoisonError::into_inner).push(name.clone());
+        }
+    }
 }
 
 /// # Errors
@@ -121,6 +137,7 @@ pub(crate) async fn run(
     observed.elapsed = started.elapsed();
     observed.executions = Some(house.bench.executions());
     observed.asked_for.extend(house.approver.lock().asked_for.iter().cloned());
+    observed.refused = house.refusals.refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
     for document in house.workspace.overlay().documents() {
         observed.buffers.insert(document.uri.to_string(), document.text.to_string());
     }
@@ -155,6 +172,7 @@ impl House {
             bench,
             toolbox,
             is_read_only: configured.is_read_only,
+            refusals: Arc::default(),
             approver: Arc::new(Questions {
                 state: Mutex::new(QuestionsState {
                     asked_for: Vec::new(),
@@ -195,11 +213,7 @@ impl Approver for Questions {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
         let is_allowed = Questions::ask(self, question.tool);
         Box::pin(async move {
-            if is_allowed {
-                Answer::AllowOnce
-            } else {
-                Answer::Deny { reason: "the user denied it".to_owned() }
-            }
+            if is_allowed { Answer::AllowOnce } else { Answer::Deny { reason: DENIED.to_owned() } }
         })
     }
 }
@@ -269,7 +283,7 @@ impl Turns {
         let files = Arc::new(TurnFiles::new(Arc::clone(&self.house.workspace)));
         let context = TurnContext {
             files: Arc::clone(&files),
-            events: Arc::new(Unseen),
+            events: self.house.refusals.clone(),
             approver: self.house.approver.clone(),
             applier: None,
             cancel: cancel.clone(),

@@ -53,7 +53,8 @@ use case::Case;
 use expect::Verdict;
 
 /// Kinds whose failures fail the binary in the default run. The other kinds are told and counted.
-const KINDS_THAT_MUST_HOLD: &[&str] = &["sse-stream", "history", "config", "lsp-sequence", "edit", "path"];
+const KINDS_THAT_MUST_HOLD: &[&str] =
+    &["sse-stream", "history", "config", "lsp-sequence", "edit", "path", "approval"];
 
 /// Case files at once: most of a run is waiting.
 const PARALLEL_FILES: usize = 4;

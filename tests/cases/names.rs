@@ -211,16 +211,31 @@ impl Configured {
                 self.set("approvals", json!("none"));
                 self.denies = true;
             }
+            // No tool reaches outside, whatever is allowed.
+            "deny_outside" => self.set("approvals", json!("edits")),
+            // Said by `policy`.
+            "policy" => {}
             _ => self.approximate.push(format!("approval {wanted} has no counterpart")),
         }
     }
 
     fn policy(&mut self, policy: &Value) {
-        let approvals = if policy["allow_edits"] == true { "edits" } else { "none" };
+        let approvals = match (policy["default"].as_str(), &policy["allow_edits"]) {
+            (Some("allow"), _) => "all",
+            (_, Value::Bool(true)) => "edits",
+            _ => "none",
+        };
         self.set("approvals", json!(approvals));
-        for name in ["allow_commands", "deny_commands", "protected"] {
-            if policy.get(name).is_some() {
-                self.approximate.push(format!("policy.{name} has no counterpart"));
+        self.denies |= policy["default"] == "deny";
+        for (name, list, kind) in [
+            ("allow_commands", "allow", "command"),
+            ("deny_commands", "deny", "command"),
+            ("protected", "ask", "edit"),
+        ] {
+            let texts = policy[name].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let rules: Vec<Value> = texts.map(|text| json!(rule(kind, text))).collect();
+            if !rules.is_empty() {
+                self.set(list, Value::Array(rules));
             }
         }
     }
@@ -232,6 +247,19 @@ impl Configured {
     pub(crate) fn user_file(&self) -> Result<String, String> {
         toml::to_string(&Value::Object(self.settings.clone())).map_err(|error| format!("settings: {error}"))
     }
+}
+
+/// A rule of askls; a star alone stands for every command.
+fn rule(kind: &str, text: &str) -> String {
+    if kind == "command" && text == "*" { "effect: execute".to_owned() } else { format!("{kind}: {text}") }
+}
+
+/// A project's settings in the words of askls; `None` for a text that is none.
+pub(crate) fn settings_of_askls(text: &str) -> Option<String> {
+    let settings: Value = toml::from_str(text).ok()?;
+    let mut out = Configured::default();
+    settings.as_object()?.iter().for_each(|(name, value)| out.take(name, value));
+    out.user_file().ok()
 }
 
 /// Seconds, whole where they are whole.

@@ -15,6 +15,8 @@ pub(crate) struct Observed {
     pub executions: Option<Vec<Execution>>,
     /// Tools for which a question appeared, in order.
     pub asked_for: Vec<String>,
+    /// Tools of calls that were refused without a question, in order.
+    pub refused: Vec<String>,
     /// Per entry of `when.calls` that is a call.
     pub results: Vec<CallResult>,
     pub decisions: Vec<String>,

@@ -8,7 +8,7 @@ use std::{
 
 use askls::{
     protocol::ToolCall,
-    tools::{Effect, Tool, ToolContext, ToolError, ToolSettings, Toolbox},
+    tools::{Access, Effect, Tool, ToolContext, ToolError, ToolSettings, Toolbox},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,15 @@ impl Bench {
         self.0.own.prepare(&call)?.run(context).await
     }
 
+    /// What a call touches is for the tool of askls to say.
+    fn access(&self, neutral: &str, arguments: &impl Serialize) -> Access {
+        let name = names::tool_of_askls(neutral).unwrap_or(neutral);
+        let arguments = serde_json::to_value(arguments).unwrap_or_default();
+        let arguments = names::arguments_of_askls(neutral, &arguments).to_string();
+        let call = ToolCall { id: "case".into(), name: name.into(), arguments, raw: None };
+        self.0.own.prepare(&call).map(|prepared| prepared.access).unwrap_or_default()
+    }
+
     fn canned(&self, name: &str) -> Result<String, ToolError> {
         let mut canned = self.0.canned.lock().unwrap_or_else(PoisonError::into_inner);
         let next = canned.get_mut(name).and_then(VecDeque::pop_front);
@@ -155,6 +164,10 @@ macro_rules! neutral_tool {
 
             fn target(args: &$args) -> String {
                 format!("{:?}", args.$target)
+            }
+
+            fn access(&self, args: &$args) -> Access {
+                self.0.access($name, args)
             }
 
             async fn run(&self, args: $args, context: ToolContext) -> Result<String, ToolError> {

@@ -16,10 +16,10 @@ fn model_that_touches(wire: Wire) -> FakeModel {
 
 /// SPEC A1, A2
 #[test]
-fn the_question_shows_the_whole_command_and_three_answers() {
+fn the_question_shows_the_whole_command_and_its_answers() {
     on_every_wire(|wire| {
         let project = Project::new("");
-        let command = format!("echo {} > /dev/null; touch ran.txt", "a".repeat(800));
+        let command = format!("echo {} > said.txt; touch ran.txt", "a".repeat(800));
         let model = FakeModel::start(wire, [call("run_command", json!({"command": command})), text("Done.")]);
         let mut client = Client::start(&project, &model);
 
@@ -117,8 +117,8 @@ fn another_command_is_asked_about_though_one_was_allowed_for_the_thread() {
         let model = FakeModel::start(
             wire,
             [
-                call("run_command", json!({"command": "echo harmless"})),
-                call("run_command", json!({"command": "echo harmless; touch ran.txt"})),
+                call("run_command", json!({"command": "touch harmless.txt"})),
+                call("run_command", json!({"command": "touch harmless.txt; touch ran.txt"})),
                 text("Done."),
             ],
         );
@@ -131,6 +131,106 @@ fn another_command_is_asked_about_though_one_was_allowed_for_the_thread() {
         assert_eq!(client.seen("window/showMessageRequest").len(), 2);
         assert!(!project.exists("/ran.txt"));
     });
+}
+
+/// Beside the settings, where no project can bring rules and the agent changes none.
+///
+/// SPEC A4
+#[test]
+fn what_is_always_allowed_in_a_project_holds_on_every_thread_and_is_kept_outside_it() {
+    on_every_wire(|wire| {
+        let project = Project::new("");
+        let touch = |name: &str| call("run_command", json!({"command": format!("touch {name}")}));
+        let model = FakeModel::start(
+            wire,
+            [touch("one.txt"), text("Done."), touch("one.txt"), touch("two.txt"), text("Done.")],
+        );
+        let mut client = Client::start(&project, &model);
+        let mut titles = ["Always in this project", "Deny"].into_iter();
+        client.on_request("window/showMessageRequest", move |_| {
+            Answer::Result(json!({"title": titles.next()}))
+        });
+
+        client.ask("Touch one.");
+        client.ask("Touch one again, then two.");
+
+        let questions = client.seen("window/showMessageRequest");
+        let asked: Vec<&str> =
+            questions.iter().map(|question| question["message"].as_str().unwrap()).collect();
+        assert_eq!(asked.len(), 2, "{asked:?}");
+        assert!(asked[0].contains("Always allows `command: touch one.txt`"), "{asked:?}");
+        assert!(asked[1].contains("touch two.txt"), "{asked:?}");
+        assert!(project.exists("/one.txt") && !project.exists("/two.txt") && !project.exists("/.askls"));
+        let kept = project.home().join(".config/askls/projects.toml");
+        let kept = std::fs::read_to_string(kept).unwrap();
+        assert!(kept.contains("allow = [\"command: touch one.txt\"]"), "{kept}");
+    });
+}
+
+#[test]
+fn commands_that_only_read_the_workspace_are_not_asked_about() {
+    on_every_wire(|wire| {
+        let project = Project::new("//- /a.txt\nalpha\n");
+        let command = |text: &str| call("run_command", json!({"command": text}));
+        let model = FakeModel::start(
+            wire,
+            [command("ls && grep -n alpha a.txt | head -5"), command("cat /etc/hostname"), text("Done.")],
+        );
+        let mut client = Client::start(&project, &model);
+        client.choose("Deny");
+
+        client.ask("Look.");
+
+        let requests = model.requests();
+        assert!(last_output(&requests[1]).contains("1:alpha"), "{}", last_output(&requests[1]));
+        let questions = client.seen("window/showMessageRequest");
+        assert_eq!(questions.len(), 1, "{questions:?}");
+        assert!(questions[0]["message"].as_str().unwrap().contains("outside the workspace"), "{questions:?}");
+    });
+}
+
+/// SPEC A1, T11
+#[test]
+fn what_a_rule_forbids_does_not_run_though_everything_is_allowed() {
+    on_every_wire(|wire| {
+        let project = Project::new("");
+        let command = |text: &str| call("run_command", json!({"command": text}));
+        let model = FakeModel::start(
+            wire,
+            [command("true && touch ran.txt"), command("rm -rf / --no-preserve-root"), text("Done.")],
+        );
+        let mut client = Client::builder(&project)
+            .model(&model)
+            .settings(json!({"approvals": "all", "deny": ["command: touch"]}))
+            .start();
+
+        client.ask("Run both.");
+
+        let requests = model.requests();
+        assert!(last_output(&requests[1]).contains("`command: touch` forbids it"), "{requests:?}");
+        assert!(last_output(&requests[2]).contains("deletes the whole system"), "{requests:?}");
+        assert!(!project.exists("/ran.txt"));
+    });
+}
+
+/// Threads do not outlive the server: what was asked when it ended has not run, and is not taken up again.
+///
+/// SPEC A5
+#[test]
+fn a_question_that_was_open_when_the_server_ended_is_no() {
+    let project = Project::new("");
+    let model = FakeModel::start(Wire::Chat, [call("run_command", json!({"command": "touch ran.txt"}))]);
+    let mut client = Client::start(&project, &model);
+    client.send_ask("Run it.");
+    client.wait_request("window/showMessageRequest");
+    client.shut_down();
+    assert!(!project.exists("/ran.txt"));
+
+    let model = FakeModel::start(Wire::Chat, [text("Here again.")]);
+    let mut client = Client::start(&project, &model);
+    assert_eq!(client.ask("Are you there?")["answer"], "Here again.");
+    assert_eq!(client.seen("window/showMessageRequest"), Vec::<Value>::new());
+    assert!(!project.exists("/ran.txt"));
 }
 
 /// SPEC A3

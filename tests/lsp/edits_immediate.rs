@@ -285,7 +285,7 @@ fn what_the_editor_cannot_do_stays_proposed_and_the_rest_is_applied() {
 fn text_that_was_typed_meanwhile_is_not_overwritten_and_the_model_is_told() {
     on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
-        let step = edit("A", "B").call("run_command", json!({"command": "echo hello"}));
+        let step = edit("A", "B").call("run_command", json!({"command": "touch hello.txt"}));
         let model = FakeModel::start(wire, [step, read(), text("You changed it.")]);
         let mut client = immediate(&project, &model, Manner::VsCode);
         client.open("/a.txt");

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use super::Layers;
 use crate::{
     config::{
-        Origin, SettingsFile, Warning, entry,
+        Origin, SettingsFile, Warning, entry, kept_rules,
         project::Trust,
         project_file,
         schema::Key,
@@ -82,6 +82,37 @@ impl Layers {
                     more => format!("{more} more warnings about this file are not shown"),
                 },
             );
+        }
+    }
+
+    /// The rules that the user's answers have kept for the project at `root`.
+    pub(super) fn lay_kept_rules(&mut self, path: &Path, root: &Path) {
+        let origin = Origin::UserFile(path.to_owned());
+        let text = match read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => {
+                return self.refuse_file(path, &format!("it cannot be read: {error}"), &origin, Trust::Full);
+            }
+        };
+        let contents = match entry::of_file(path, &text) {
+            Ok(contents) => contents,
+            Err(reason) => return self.refuse_file(path, &reason, &origin, Trust::Full),
+        };
+        let faults = contents.broken.into_iter().map(|(_, fault)| fault);
+        if let Some(fault) = faults.chain(contents.repeated.into_iter().map(|(_, fault)| fault)).next() {
+            let message = format!("nothing in this file is used: {}", fault.message);
+            return self.refuse(Some(unusable::WHOLE_FILE), &fault.place, message, &origin);
+        }
+        let name = kept_rules::project_name(root);
+        let project = contents.entries.into_iter().find(|entry| entry.name == name);
+        for list in project.into_iter().flat_map(|project| project.members) {
+            if kept_rules::LISTS.contains(&list.name.as_str()) {
+                self.lay(list, &origin, Trust::Full);
+            } else {
+                let message = format!("{} is ignored here: this file holds allow, ask and deny", list.name);
+                self.warn(&list.place, message);
+            }
         }
     }
 

@@ -3,7 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Values, types::is_reserved};
+use super::{
+    Values,
+    types::{is_reserved, rule},
+};
 
 /// Longest value that a warning repeats, in characters.
 const LONGEST_SHOWN: usize = 60;
@@ -47,6 +50,8 @@ pub(in crate::config) enum Shape {
     Table,
     /// Settings by the names of models.
     Models,
+    /// Rules, to which each place adds its own.
+    Rules,
 }
 
 /// How a place writes its values.
@@ -184,6 +189,9 @@ pub const KEYS: &[Key] = &[
     Key::new("edits", "one of propose, apply, immediate", "propose", ProjectRule::Narrower),
     Key::new("checkpoints", BOOLEAN, "true", ProjectRule::Narrower),
     Key::new("approvals", "one of none, edits, all", "edits", ProjectRule::Narrower),
+    Key::rules("allow", ProjectRule::Trusted),
+    Key::rules("ask", ProjectRule::Free),
+    Key::rules("deny", ProjectRule::Free),
     Key::new("approval_timeout", SECONDS, "120", ProjectRule::Narrower),
     Key::new("command_timeout", SECONDS, "120", ProjectRule::Narrower),
     Key::new(
@@ -243,6 +251,11 @@ impl Key {
         Self { shape: Shape::Table, sight: Sight::Names, ..key }
     }
 
+    const fn rules(name: &'static str, project: ProjectRule) -> Self {
+        let key = Self::new(name, "a list of rules, such as [\"command: cargo test\"]", "", project);
+        Self { shape: Shape::Rules, ..key }
+    }
+
     /// The setting of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         KEYS.iter().find(|key| key.name == name)
@@ -292,6 +305,11 @@ impl Key {
         let is_shown = self.sight == Sight::Whole
             // Nothing that is asked for is as long as a key.
             && value.as_str().is_none_or(|text| text.len() <= LONGEST_WORD);
+        if self.shape == Shape::Rules
+            && let Some(fault) = value.as_array().and_then(|rules| self.rule_fault(rules))
+        {
+            return fault;
+        }
         match value.as_object().and_then(|members| members.iter().next()) {
             Some((name, member)) if self.shape == Shape::Table => self.member_fault(name, member),
             _ if is_shown => {
@@ -299,6 +317,15 @@ impl Key {
             }
             _ => format!("{} must be {}", self.name, self.expects),
         }
+    }
+
+    /// What is wrong with the first faulty rule of a list.
+    fn rule_fault(&self, rules: &[Value]) -> Option<String> {
+        let faults = rules.iter().filter_map(|value| match value.as_str() {
+            Some(text) => rule(self.name, text).err(),
+            None => Some("a rule is a text, such as \"command: cargo test\"".to_owned()),
+        });
+        faults.map(|fault| format!("{}: {fault}", self.name)).next()
     }
 
     /// What is wrong with one member of a table of texts.

@@ -123,7 +123,10 @@ pub(super) fn tool_calls(value: &Value, seen: &Seen<'_>) -> Faults {
 
 pub(super) fn asked_for(value: &Value, seen: &Seen<'_>) -> Faults {
     let mut wanted: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut found = seen.observed.asked_for.clone();
+    // Where no yes is to be had, a refusal without a question is the stricter of the two.
+    let is_no = seen.run.when["answer_to_ask"] == "deny";
+    let refused = seen.observed.refused.iter().filter(|_| is_no);
+    let mut found: Vec<String> = seen.observed.asked_for.iter().chain(refused).cloned().collect();
     // When a question appears depends on the product: askls asks about an edit when it is applied.
     wanted.sort_unstable();
     found.sort_unstable();
@@ -137,13 +140,21 @@ pub(super) fn approval_asked(value: &Value, seen: &Seen<'_>) -> Vec<String> {
 
 pub(super) fn decisions(value: &Value, seen: &Seen<'_>) -> Faults {
     if seen.observed.decisions.is_empty() {
-        return Err("askls decides by what a call can do, not by the words of a command".to_owned());
+        return Err("no command was proposed".to_owned());
     }
-    let wanted = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let faults = wanted.zip(&seen.observed.decisions).enumerate().filter_map(|(row, (wanted, found))| {
-        let allowed = wanted.split("_or_").any(|allowed| allowed == found);
-        (!allowed).then(|| format!("command {row} was decided as {found}, not {wanted}"))
-    });
+    let wanted: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if wanted.len() != seen.observed.decisions.len() {
+        return Ok(vec![format!(
+            "{} commands were decided, not {}",
+            seen.observed.decisions.len(),
+            wanted.len()
+        )]);
+    }
+    let faults =
+        wanted.into_iter().zip(&seen.observed.decisions).enumerate().filter_map(|(row, (wanted, found))| {
+            let allowed = wanted.split("_or_").any(|allowed| allowed == found);
+            (!allowed).then(|| format!("command {row} was decided as {found}, not {wanted}"))
+        });
     Ok(faults.collect())
 }
 

@@ -1,0 +1,46 @@
+//! What the policy has to know of the disk.
+
+use std::path::{Path, PathBuf};
+
+use crate::workspace::{
+    TurnFiles,
+    place::{Below, Place, git_may_run_programs, shows_secrets},
+};
+
+/// Answers questions about places; nothing of it changes anything.
+pub trait Ground {
+    /// The folder that a call names; `None` is the first of the workspace.
+    fn folder(&self, path: Option<&str>) -> Option<PathBuf>;
+
+    /// The place of a path as an argument of a tool spells it; `None` for what is no file.
+    fn place_of_argument(&self, path: &str) -> Option<Place>;
+
+    /// The place of a word of a command that runs in `folder`.
+    fn place_in(&self, folder: &Path, word: &str) -> Place;
+
+    fn shows_secrets(&self, path: &Path, below: Below) -> bool;
+
+    fn git_may_run_programs(&self, folder: &Path) -> bool;
+}
+
+impl Ground for TurnFiles {
+    fn folder(&self, path: Option<&str>) -> Option<PathBuf> {
+        Self::folder(self, path)
+    }
+
+    fn place_of_argument(&self, path: &str) -> Option<Place> {
+        Self::place_of_argument(self, path)
+    }
+
+    fn place_in(&self, folder: &Path, word: &str) -> Place {
+        Self::place_in(self, folder, word)
+    }
+
+    fn shows_secrets(&self, path: &Path, below: Below) -> bool {
+        shows_secrets(path, below)
+    }
+
+    fn git_may_run_programs(&self, folder: &Path) -> bool {
+        git_may_run_programs(folder)
+    }
+}

@@ -1,0 +1,88 @@
+//! What a call touches, told to the policy before the call is allowed.
+
+use std::path::Path;
+
+/// What a call touches, as data for the policy: words as the model wrote them, not yet looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Files and folders that it reads or edits, by its effect.
+    pub paths: Vec<String>,
+    pub extent: Extent,
+    pub command: Option<CommandText>,
+    /// The machine that it talks to.
+    pub host: Option<String>,
+}
+
+/// Whether a call touches only the paths that it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    #[default]
+    Named,
+    /// What lies below them, too.
+    Below,
+}
+
+/// A command line and where it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandText {
+    pub text: String,
+    /// As the model wrote it; `None` is the first folder of the workspace.
+    pub folder: Option<String>,
+    pub grammar: Grammar,
+}
+
+/// How the shell that gets a command line reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grammar {
+    /// As POSIX says, or as bash does.
+    Posix,
+    /// Any other way.
+    Unknown,
+}
+
+impl Access {
+    /// Of a call that names these paths.
+    pub(super) fn paths<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { paths: paths.into_iter().map(str::to_owned).collect(), ..Self::default() }
+    }
+
+    /// Of a call that looks through a folder.
+    pub(super) fn below(folder: Option<&str>) -> Self {
+        Self { extent: Extent::Below, ..Self::paths([folder.unwrap_or(".")]) }
+    }
+}
+
+/// Shells that read a command line as POSIX says. Others that are like them (zsh, fish, ksh) expand some words further.
+const POSIX_SHELLS: &[&str] = &["sh", "bash", "dash"];
+
+/// How a shell reads the text that follows its own first arguments.
+pub(super) fn grammar(shell: &[String]) -> Grammar {
+    match shell {
+        // With any other option it may read files first, or run in another way.
+        [program, option] if option == "-c" => {
+            let name = Path::new(program).file_name().unwrap_or_default();
+            if POSIX_SHELLS.iter().any(|shell| name == *shell) { Grammar::Posix } else { Grammar::Unknown }
+        }
+        _ => Grammar::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_posix_shell_that_is_given_a_text_reads_it_as_posix_says() {
+        for (shell, expected) in [
+            (["/bin/sh", "-c"].as_slice(), Grammar::Posix),
+            (&["bash", "-c"], Grammar::Posix),
+            (&["bash", "-lc"], Grammar::Unknown),
+            (&["bash", "--init-file", "x", "-c"], Grammar::Unknown),
+            (&["/usr/bin/fish", "-c"], Grammar::Unknown),
+            (&["cmd.exe", "/C"], Grammar::Unknown),
+        ] {
+            let shell: Vec<String> = shell.iter().map(|part| (*part).to_owned()).collect();
+            assert_eq!(grammar(&shell), expected, "{shell:?}");
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What a command's words name on the disk: inside the workspace or not, and what kind of file. For the policy, which
+//! decides from it whether a command needs a question; nothing is opened here but a repository's settings.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use ignore::WalkBuilder;
+
+use super::{FileError, TurnFiles, guard, paths};
+
+/// Entries below a folder that are looked at for secrets: some milliseconds. A larger folder counts as if it held some.
+const MAX_WALKED: usize = 20_000;
+
+/// A repository's settings take some lines; a larger file is not looked through.
+const MAX_CONFIG_BYTES: u64 = 64 << 10;
+
+/// Where a path leads and what lies there, whether it exists or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Outside {
+        /// Whether it is a file of keys or passwords.
+        is_secret: bool,
+    },
+    Inside {
+        /// With every link on the way followed.
+        real: PathBuf,
+        /// From the root that holds it.
+        relative: PathBuf,
+        nature: Nature,
+    },
+}
+
+/// What an agent may do with a file at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    Plain,
+    /// Editors or shells run what it says by themselves.
+    RunUnasked,
+    /// Of version control or of the agent's own settings.
+    Protected,
+    /// Holds keys or passwords.
+    Secret,
+}
+
+/// Which files a command shows besides those that it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Below {
+    /// None.
+    #[default]
+    None,
+    /// Those below its folders whose names do not begin with a dot.
+    Visible,
+    /// All below its folders.
+    All,
+}
+
+impl TurnFiles {
+    /// The folder that a call means by `path`: `None` or a dot is the first root.
+    pub fn folder(&self, path: Option<&str>) -> Option<PathBuf> {
+        match path.map(str::trim) {
+            None | Some("" | ".") => self.workspace().roots().into_iter().next(),
+            Some(path) => self.resolve(path).ok()?.disk().map(Path::to_owned),
+        }
+    }
+
+    /// The place of a path as a tool's argument spells it. `None` for what is no file on a disk, and for what no tool takes
+    /// anyway: it says so itself.
+    pub fn place_of_argument(&self, path: &str) -> Option<Place> {
+        let file = match self.resolve(path) {
+            Ok(file) => file,
+            Err(FileError::Secret(_)) => {
+                let relative = PathBuf::from(path.trim());
+                return Some(Place::Inside { real: relative.clone(), relative, nature: Nature::Secret });
+            }
+            Err(_) => return None,
+        };
+        Some(self.place_of(file.disk()?.to_owned(), None))
+    }
+
+    /// The place of a word of a command that runs in `folder`, as the system finds it.
+    pub fn place_in(&self, folder: &Path, word: &str) -> Place {
+        let path = folder.join(word);
+        match paths::real(&path) {
+            Ok(real) => self.place_of(real, Some(&path)),
+            Err(_) => Place::Outside { is_secret: guard::is_secret(&path) },
+        }
+    }
+
+    fn place_of(&self, real: PathBuf, written: Option<&Path>) -> Place {
+        // A link's own name counts as well as that of the file behind it.
+        let is_secret = guard::is_secret(&real) || written.is_some_and(guard::is_secret);
+        let roots = self.workspace().roots();
+        let inside = roots.iter().filter_map(|root| real.strip_prefix(root).ok());
+        let Some(relative) = inside.min_by_key(|rest| rest.components().count()).map(Path::to_owned) else {
+            return Place::Outside { is_secret };
+        };
+        let is_protected = guard::is_settings_file(&real) || guard::is_protected(&relative);
+        let nature = if is_secret {
+            Nature::Secret
+        } else if is_protected {
+            Nature::Protected
+        } else if guard::is_run_unasked(&relative) {
+            Nature::RunUnasked
+        } else {
+            Nature::Plain
+        };
+        Place::Inside { real, relative, nature }
+    }
+}
+
+/// Whether a command that shows what lies below `path` would show a secret, or more than can be looked through.
+pub fn shows_secrets(path: &Path, below: Below) -> bool {
+    if below == Below::None {
+        return false;
+    }
+    let mut walked = 0;
+    let files = WalkBuilder::new(path).standard_filters(false).hidden(below == Below::Visible).build();
+    files.into_iter().any(|entry| {
+        walked += 1;
+        walked > MAX_WALKED || entry.is_ok_and(|entry| guard::is_secret(entry.path()))
+    })
+}
+
+/// Whether a path is that of settings of askls, wherever it lies.
+pub fn names_settings(path: &Path) -> bool {
+    guard::is_settings_file(path)
+}
+
+/// Whether git in this folder could run programs that the repository's own settings name: a file system monitor, filters,
+/// a diff program. `false` only for a repository whose settings are plain, and where there is none.
+pub fn git_may_run_programs(folder: &Path) -> bool {
+    for folder in folder.ancestors() {
+        // A folder that is itself a repository without files beside it.
+        if folder.join("HEAD").exists() && folder.join("objects").exists() {
+            return true;
+        }
+        let repository = folder.join(".git");
+        match fs::symlink_metadata(&repository) {
+            Err(_) => {}
+            Ok(metadata) if metadata.is_dir() => {
+                return !is_plain(&repository.join("config")) || may_hold_others(&repository);
+            }
+            // The repository is elsewhere.
+            Ok(_) => return true,
+        }
+    }
+    false
+}
+
+/// Parts of git's settings that name programs or further settings.
+const RUNNING_SETTINGS: &[&str] = &[
+    "fsmonitor",
+    "textconv",
+    "external",
+    "command",
+    "include",
+    "alias",
+    "pager",
+    "program",
+    "filter",
+    "hookspath",
+    "sshcommand",
+    "gitproxy",
+    "editor",
+    "askpass",
+    "helper",
+    "worktreeconfig",
+    "driver",
+    "browser",
+    "trailer",
+];
+
+/// Bytes of the longest index that is looked through: that of some hundred thousand files.
+const MAX_INDEX_BYTES: u64 = 32 << 20;
+
+/// How an index has the mode of an entry that is a repository of its own.
+const GITLINK: &[u8] = &[0, 0, 0xe0, 0];
+
+/// Whether there may be repositories inside this one, into which git goes, and where their own settings count.
+fn may_hold_others(repository: &Path) -> bool {
+    let index = repository.join("index");
+    let Ok(metadata) = fs::metadata(&index) else { return false };
+    let is_readable = metadata.is_file() && metadata.len() <= MAX_INDEX_BYTES;
+    let Some(bytes) = is_readable.then(|| fs::read(&index).ok()).flatten() else { return true };
+    let is_split = memchr::memmem::find(&bytes, b"link").is_some()
+        && fs::read_dir(repository)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().starts_with("sharedindex"));
+    is_split || memchr::memmem::find(&bytes, GITLINK).is_some()
+}
+
+fn is_plain(config: &Path) -> bool {
+    let is_small = fs::metadata(config).is_ok_and(|file| file.is_file() && file.len() <= MAX_CONFIG_BYTES);
+    let Some(text) = is_small.then(|| fs::read_to_string(config).ok()).flatten() else { return false };
+    let text = text.to_ascii_lowercase();
+    !RUNNING_SETTINGS.iter().any(|setting| text.contains(setting))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::workspace::Workspace;
+
+    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, TurnFiles, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("project");
+        fs::create_dir_all(&root).unwrap();
+        for (path, text) in files {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        }
+        let files = TurnFiles::new(Arc::new(Workspace::new(vec![root.clone()])));
+        (dir, files, root)
+    }
+
+    fn nature(files: &TurnFiles, folder: &Path, word: &str) -> Option<(String, Nature)> {
+        match files.place_in(folder, word) {
+            Place::Outside { .. } => None,
+            Place::Inside { relative, nature, .. } => Some((relative.display().to_string(), nature)),
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_word_is_where_the_system_finds_it() {
+        let (dir, files, root) = project(&[("src/a.rs", ""), (".env", ""), (".git/config", "")]);
+        fs::create_dir_all(dir.path().join("other/deep")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("other/deep"), root.join("link")).unwrap();
+        std::os::unix::fs::symlink(".env", root.join("notes")).unwrap();
+        let at = |folder: &str, word: &str| nature(&files, &root.join(folder), word);
+        assert_eq!(at("src", "../src/a.rs"), Some(("src/a.rs".to_owned(), Nature::Plain)));
+        assert_eq!(at("src", "../../x"), None);
+        assert_eq!(at("", "/etc/passwd"), None);
+        // By the text it would be `src`; the system goes up from where the link leads.
+        assert_eq!(at("", "link/../src"), None);
+        assert_eq!(at("", "notes").map(|(_, nature)| nature), Some(Nature::Secret));
+        assert_eq!(at("", ".git/hooks/x").map(|(_, nature)| nature), Some(Nature::Protected));
+        assert_eq!(at("", ".vscode/tasks.json").map(|(_, nature)| nature), Some(Nature::RunUnasked));
+    }
+
+    #[test]
+    fn secrets_below_a_folder_are_found() {
+        let (_dir, _, root) = project(&[("src/a.rs", ""), ("web/.env", ""), ("tls/server.pem", "")]);
+        for (folder, below, shown) in [
+            ("src", Below::All, false),
+            ("web", Below::All, true),
+            ("web", Below::Visible, false),
+            ("tls", Below::Visible, true),
+            ("tls", Below::None, false),
+        ] {
+            assert_eq!(shows_secrets(&root.join(folder), below), shown, "{folder}");
+        }
+    }
+
+    #[test]
+    fn only_a_repository_with_plain_settings_runs_nothing() {
+        let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = x\n";
+        let (_dir, _, root) = project(&[
+            ("a/.git/config", plain),
+            ("a/deep/x", ""),
+            ("b/.git/config", "[core]\nFSMonitor = x\n"),
+            ("c/.git", "gitdir: x"),
+            ("e/.git/config", plain),
+            ("e/.git/index", "DIRC\0\0\u{0}src"),
+            ("d/HEAD", ""),
+            ("d/objects/x", ""),
+        ]);
+        assert!(!git_may_run_programs(&root.join("a/deep")));
+        assert!(!git_may_run_programs(&root.join("e")));
+        fs::write(root.join("e/.git/index"), [b"DIRC", GITLINK].concat()).unwrap();
+        for folder in ["b", "c", "d", "e"] {
+            assert!(git_may_run_programs(&root.join(folder)), "{folder}");
+        }
+    }
+}
