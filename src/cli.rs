@@ -48,7 +48,7 @@ pub enum Command {
     /// Undo the newest applied turn, of an editor or of --apply; --redo applies it again.
     #[command(after_help = UNDO_EXIT_CODES)]
     Undo(UndoArguments),
-    /// Say which model would answer, why, and at what price; list every setting and where it comes from.
+    /// Say which model would answer, why, and at what price, and what holds commands; list every setting and where it comes from.
     Status(StatusArguments),
     /// Print the JSON schema of the settings.
     SettingsSchema,

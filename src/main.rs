@@ -1,12 +1,13 @@
 //! Arguments in, a face run, an exit code out.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use askls::{
     cli::{self, Arguments, Command},
     config::Environment,
     lsp,
+    tools::run_command::sandbox,
 };
 use clap::Parser as _;
 use tracing_subscriber::EnvFilter;
@@ -18,6 +19,11 @@ const WORKER_THREADS: usize = 2;
 const WRONG_USAGE: u8 = 2;
 
 fn main() -> anyhow::Result<ExitCode> {
+    // Before there is a second thread, a setting, a log: what is asked for here becomes a command.
+    if let Some(code) = sandbox::enter(std::env::args_os()) {
+        return Ok(code);
+    }
+    sandbox::keep_private();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -26,7 +32,7 @@ fn main() -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::from(if error.use_stderr() { WRONG_USAGE } else { 0 }));
         }
     };
-    let environment = Environment::capture();
+    let environment = Environment::capture().with_launcher(sandbox::Launcher::new(own_program()));
     start_log(&environment);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKER_THREADS)
@@ -50,6 +56,15 @@ fn main() -> anyhow::Result<ExitCode> {
     // A read of stdin cannot be called off, and nobody waits for its end.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// The program that this process runs, also when it was replaced by a newer one meanwhile.
+fn own_program() -> PathBuf {
+    if cfg!(target_os = "linux") {
+        "/proc/self/exe".into()
+    } else {
+        std::env::current_exe().unwrap_or_default()
+    }
 }
 
 /// Logs go to stderr: stdout is the protocol's, or the answer's.

@@ -194,6 +194,8 @@ pub struct ToolSettings {
     pub hidden_variable: Option<String>,
     /// Which of them are the project's.
     pub project: crate::protocol::ProjectSettings,
+    /// What commands are held by; `None` means nothing but the user's consent.
+    pub sandbox: Option<run_command::sandbox::Sandbox>,
 }
 
 impl Toolbox {
@@ -588,7 +590,7 @@ mod tests {
               ],
               "type": "object"
             }
-            run_command: Run a command line in the user's shell and read what it prints (standard output and errors together, the middle left out when it is long) and its exit code. Use it to build, to run tests, and for what no other tool does; to list, read, search and change files use the other tools: they see unsaved changes and staged edits, commands see only what is on disk. The user may be asked first. There is no input and no terminal: use options that ask nothing. What the command leaves running in the background is ended with it, so start a server and use it in one command. Variables that look like keys or passwords are not in its environment.
+            run_command: Run a command line in the user's shell and read what it prints (standard output and errors together, the middle left out when it is long) and its exit code. Use it to build, to run tests, and for what no other tool does; to list, read, search and change files use the other tools: they see unsaved changes and staged edits, commands see only what is on disk. The user may be asked first. There is no input and no terminal: use options that ask nothing. What the command leaves running in the background is ended with it, so start a server and use it in one command. Variables that look like keys or passwords are not in its environment. It may run in a sandbox: it changes only the workspace and temporary folders, cannot read secrets, and has no network but what it starts itself on 127.0.0.1.
             {
               "additionalProperties": false,
               "properties": {
@@ -600,11 +602,20 @@ mod tests {
                   "description": "Folder to run it in, relative to the workspace. Default: the first folder of the workspace.",
                   "type": "string"
                 },
+                "reason": {
+                  "description": "Why it has to run without the sandbox, for the user.",
+                  "type": "string"
+                },
                 "timeout": {
                   "description": "Seconds after which it is ended; what it has printed until then is kept. At most 600. Default: 120.",
                   "maximum": 600,
                   "minimum": 1,
                   "type": "integer"
+                },
+                "unsandboxed": {
+                  "default": false,
+                  "description": "Run it without the sandbox, with all of the user's rights. Only for a command that failed because of the sandbox, and with a reason: the user is asked.",
+                  "type": "boolean"
                 }
               },
               "required": [

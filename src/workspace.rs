@@ -10,7 +10,7 @@ mod disk;
 pub mod document;
 pub mod edit;
 mod error;
-mod guard;
+pub(crate) mod guard;
 mod ignore_rules;
 pub mod kept_rules;
 mod line_diff;

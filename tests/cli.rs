@@ -309,6 +309,16 @@ async fn without_a_terminal_a_command_that_a_rule_allows_runs_and_a_refusal_name
 }
 
 #[tokio::test]
+async fn a_command_that_leaves_the_sandbox_is_asked_about_though_everything_is_approved() {
+    let arguments = json!({"command": "touch mark", "unsandboxed": true, "reason": "to see"});
+    let model = FakeModel::start(Wire::Chat, [call("run_command", arguments), text("ok")]);
+    let place = Place::new(&[]).with_model(&model);
+    place.run(&["ask", "--approve", "all", "go"]).await.assert_code(0);
+    let output = model.request(2).await.outputs().remove(0).1;
+    assert!(output.contains("nobody can be asked") && !place.project("mark").exists(), "{output}");
+}
+
+#[tokio::test]
 async fn a_command_runs_when_everything_is_approved() {
     let (ran, ran_command, output) = touch(&["--approve", "all"]).await;
     ran.assert_code(0);

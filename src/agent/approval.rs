@@ -150,7 +150,15 @@ impl ApprovalPolicy {
         let is_ruled = rules.allow.iter().any(|rule| covers(rule, facts, &places));
         let is_allowed = self.approvals >= least || is_ruled;
         if let Some(command) = &facts.access.command {
-            return Judge { policy: self, grants, ground, is_granted, is_allowed }.decide(command);
+            let decision = Judge { policy: self, grants, ground, is_granted, is_allowed }.decide(command);
+            // A rule and `approvals` speak of commands as they run in the sandbox; this call alone may have been allowed.
+            let is_known = grants.granted.contains(&same(facts));
+            return match decision {
+                Decision::Allow | Decision::Ask { .. } if facts.access.leaves_sandbox && !is_known => {
+                    Decision::Ask { why: "it would run without the sandbox".to_owned(), always: Vec::new() }
+                }
+                decision => decision,
+            };
         }
         if is_allowed || is_granted {
             return Decision::Allow;

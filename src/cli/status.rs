@@ -1,4 +1,5 @@
-//! `askls status`: which model would answer and why, and every setting with where it comes from. Never a key.
+//! `askls status`: which model would answer and why, what holds commands, and every setting with where it comes from.
+//! Never a key.
 
 use std::fmt::Write as _;
 
@@ -13,6 +14,7 @@ use crate::{
         ErrorKind, ModelError,
         select::{self, Chosen},
     },
+    tools::run_command::sandbox,
     workspace::deceptive::is_deceptive,
 };
 
@@ -22,10 +24,12 @@ pub(super) async fn run(arguments: StatusArguments, environment: &Environment) -
     let roots = arguments.common.roots()?;
     let loaded = arguments.common.settings(environment, &roots, [])?;
     let chosen = select::choose(&loaded.settings.model_choice()).await;
+    let sandbox =
+        loaded.settings.sandbox().map_or_else(sandbox::Report::unavailable, |sandbox| sandbox.report(&roots));
     let printed = if arguments.json {
-        print(&escaped(&format!("{:#}\n", as_json(&loaded, &chosen))))
+        print(&escaped(&format!("{:#}\n", as_json(&loaded, &chosen, &sandbox))))
     } else {
-        print(&as_text(&loaded, &chosen))
+        print(&as_text(&loaded, &chosen, &sandbox))
     };
     Ok(match chosen {
         Ok(_) => printed,
@@ -34,7 +38,7 @@ pub(super) async fn run(arguments: StatusArguments, environment: &Environment) -
     })
 }
 
-fn as_json(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> Value {
+fn as_json(loaded: &Loaded, chosen: &Result<Chosen, ModelError>, sandbox: &sandbox::Report) -> Value {
     let mut status = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "settings": loaded
@@ -46,6 +50,15 @@ fn as_json(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> Value {
         "files": loaded.settings.files().iter().map(|file| {
             json!({"path": file.path.display().to_string(), "exists": file.exists})
         }).collect::<Vec<_>>(),
+        "sandbox": {
+            "state": sandbox.state.name(),
+            "walls": sandbox
+                .walls
+                .iter()
+                .map(|wall| (wall.name.to_owned(), json!(wall.holds)))
+                .collect::<serde_json::Map<_, _>>(),
+            "missing": sandbox.missing,
+        },
         "warnings": loaded.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
     match chosen {
@@ -64,7 +77,7 @@ fn as_json(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> Value {
     status
 }
 
-fn as_text(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> String {
+fn as_text(loaded: &Loaded, chosen: &Result<Chosen, ModelError>, sandbox: &sandbox::Report) -> String {
     let mut text = format!("askls {}\n", env!("CARGO_PKG_VERSION"));
     // Writing to a text cannot fail.
     let _ = match chosen {
@@ -76,6 +89,13 @@ fn as_text(loaded: &Loaded, chosen: &Result<Chosen, ModelError>) -> String {
         }
         Err(error) => writeln!(text, "no model: {}", line(error)),
     };
+    let _ = writeln!(text, "\nsandbox of commands: {}", sandbox.state.name());
+    for wall in &sandbox.walls {
+        let _ = writeln!(text, "  {}: {}", wall.name, line(&wall.holds));
+    }
+    for missing in &sandbox.missing {
+        let _ = writeln!(text, "  missing: {}", line(missing));
+    }
     text.push_str("\nsettings:\n");
     let settings = loaded.settings.shown();
     let width = settings.iter().map(|shown| shown.name.len()).max().unwrap_or_default();

@@ -9,10 +9,14 @@ use std::{
 
 use secrecy::SecretString;
 
+use crate::tools::run_command::sandbox::Launcher;
+
 /// The variables of the process as they were at its start. Variables that are empty count as not set.
 #[derive(Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
+    /// What starts commands in a sandbox; nothing where the process is not askls itself.
+    launcher: Option<Launcher>,
 }
 
 impl Environment {
@@ -24,7 +28,28 @@ impl Environment {
     pub fn from_pairs<K: Into<OsString>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
         Self {
             variables: pairs.into_iter().map(|(name, value)| (spelling(name.into()), value.into())).collect(),
+            launcher: None,
         }
+    }
+
+    /// The same with what starts commands in a sandbox.
+    #[must_use]
+    pub fn with_launcher(self, launcher: Launcher) -> Self {
+        Self { launcher: Some(launcher), ..self }
+    }
+
+    pub fn launcher(&self) -> Option<&Launcher> {
+        self.launcher.as_ref()
+    }
+
+    /// The user's folder for files of a while, if it is another than the system's.
+    pub fn temporary_folder(&self) -> Option<PathBuf> {
+        self.folder("TMPDIR")
+    }
+
+    /// The folder in which programs of the user's desktop have their sockets.
+    pub fn runtime_folder(&self) -> Option<PathBuf> {
+        self.folder("XDG_RUNTIME_DIR")
     }
 
     /// The trimmed value; `None` when it is not set, empty, or no Unicode.

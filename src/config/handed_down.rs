@@ -1,6 +1,9 @@
 //! What the layers below get of the settings: small structs of what each needs, and nothing to look up.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
@@ -17,7 +20,10 @@ use crate::{
         select::{Choice, KeySource, LocalServer, ServiceVariables},
     },
     protocol::ProjectSettings,
-    tools::ToolSettings,
+    tools::{
+        ToolSettings,
+        run_command::sandbox::{Sandbox, TEMPORARY_FOLDERS},
+    },
 };
 
 impl Settings {
@@ -116,7 +122,38 @@ impl Settings {
             command_timeout: self.values.command_timeout.map(schema::Seconds::duration),
             hidden_variable: self.values.api_key_env.clone(),
             project: self.of_project(None),
+            sandbox: self.sandbox(),
         }
+    }
+
+    /// What commands are held by; `None` where this process cannot start them so.
+    pub fn sandbox(&self) -> Option<Sandbox> {
+        let environment = &self.environment;
+        let own = [
+            environment.user_file().and_then(|file| file.parent().map(Path::to_owned)),
+            environment.state_folder(),
+            environment.cache_folder(),
+            environment.runtime_folder(),
+        ];
+        Some(Sandbox {
+            mode: self.values.sandbox.unwrap_or_default(),
+            network: self.values.sandbox_network.unwrap_or_default(),
+            writable: self
+                .values
+                .sandbox_write
+                .iter()
+                .flatten()
+                .map(|folder| project::expand(&folder.0, environment))
+                .collect(),
+            temporary: TEMPORARY_FOLDERS
+                .iter()
+                .map(PathBuf::from)
+                .chain(environment.temporary_folder())
+                .collect(),
+            home: environment.home(),
+            private: own.into_iter().flatten().collect(),
+            launcher: environment.launcher()?.clone(),
+        })
     }
 
     /// What a model is chosen by. Holds keys, so it is not shown; nothing is asked or run yet.

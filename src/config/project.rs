@@ -113,6 +113,8 @@ fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
         "command_timeout" => {
             at_most(proposed.command_timeout, current.command_timeout, seconds(run_command::DEFAULT_TIMEOUT))
         }
+        "sandbox" => at_most(proposed.sandbox, current.sandbox, Default::default()),
+        "sandbox_network" => at_most(proposed.sandbox_network, current.sandbox_network, false),
         "reply_timeout" => at_most(proposed.reply_timeout, current.reply_timeout, seconds(Duration::MAX)),
         "max_attempts" => {
             at_most(proposed.max_attempts, current.max_attempts, Bounded(RetryPolicy::default().max_attempts))

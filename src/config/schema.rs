@@ -12,7 +12,7 @@ use crate::{
     agent::{Approvals, OnLimit, RepeatedCalls, RetryPolicy, UnknownTools, limits::DEFAULT_MAX_STEPS},
     model::{Tuning, http::DEFAULT_CONNECT_TIMEOUT, tuning::Tokens},
     protocol::Wire,
-    tools::run_command,
+    tools::run_command::{self, sandbox::SandboxMode},
 };
 
 pub use key::{KEYS, Key};
@@ -141,6 +141,16 @@ pub struct Values {
     /// Program and first arguments that take a command line as the last argument, such as `["/bin/sh", "-c"]`. Default: the
     /// platform's shell. Ignored in untrusted projects.
     pub shell: Option<Shell>,
+    /// Whether commands run in a sandbox, on Linux: they change only the workspace and temporary folders, see no secrets, and
+    /// have no network. `askls status` says what of it this system can hold. A project may only make it stricter.
+    #[schemars(extend("default" = SandboxMode::default()))]
+    pub sandbox: Option<SandboxMode>,
+    /// Whether commands in the sandbox may use the network.
+    #[schemars(extend("default" = false))]
+    pub sandbox_network: Option<bool>,
+    /// Folders that commands in the sandbox may change too, such as `~/.cache/go-build`; absolute, or below the home folder
+    /// as `~/…`. Only in the user's file.
+    pub sandbox_write: Option<Vec<FilePath>>,
     /// Whether `askls.ask` is answered at once while the turn goes on.
     #[schemars(extend("default" = Background::default()))]
     pub background: Option<Background>,

@@ -139,6 +139,9 @@ fn with_nothing_set_everything_is_its_default() {
         approval_timeout = 120
         command_timeout = 120
         shell = the platform's shell
+        sandbox = auto
+        sandbox_network = false
+        sandbox_write = 
         background = auto
         show_answer = message
         edit_lenses = true
@@ -350,7 +353,7 @@ fn a_project_may_narrow() {
     Place::new()
         .user("approvals = 'all'\nedits = 'apply'\n")
         .project(
-            "approvals = 'edits'\nedits = 'propose'\nmax_steps = 5\ncommand_timeout = 10\nidle_timeout = 300\n\
+            "approvals = 'edits'\nedits = 'propose'\nmax_steps = 5\ncommand_timeout = 10\nidle_timeout = 300\nsandbox = 'on'\n\
              on_limit = 'error'\nmodel = 'm'\n",
         )
         .check(expect![[r#"
@@ -361,6 +364,7 @@ fn a_project_may_narrow() {
             edits = propose ($/project/.askls/config.toml)
             approvals = edits ($/project/.askls/config.toml)
             command_timeout = 10 ($/project/.askls/config.toml)
+            sandbox = on ($/project/.askls/config.toml)
         "#]]);
 }
 
@@ -368,7 +372,7 @@ fn a_project_may_narrow() {
 fn a_project_may_not_widen() {
     Place::new()
         .project(
-            "approvals = 'all'\nedits = 'apply'\nmax_steps = 51\ncommand_timeout = 121\napproval_timeout = 121\n\
+            "approvals = 'all'\nedits = 'apply'\nmax_steps = 51\ncommand_timeout = 121\napproval_timeout = 121\nsandbox = 'off'\nsandbox_network = true\nsandbox_write = ['/']\n\
              idle_timeout = 301\nconnect_timeout = 16\non_limit = 'final_answer'\ntrusted_folders = ['/']\n",
         )
         .check(expect![[r#"
@@ -377,10 +381,13 @@ fn a_project_may_not_widen() {
             ! $/project/.askls/config.toml:3:1: max_steps is ignored here: a project may only make it stricter, and without this line it is 50
             ! $/project/.askls/config.toml:4:1: command_timeout is ignored here: a project may only make it stricter, and without this line it is 120
             ! $/project/.askls/config.toml:5:1: approval_timeout is ignored here: a project may only make it stricter, and without this line it is 120
-            ! $/project/.askls/config.toml:6:1: idle_timeout is ignored here: a project may only make it stricter, and without this line it is 120, or 300 for a server on this machine
-            ! $/project/.askls/config.toml:7:1: connect_timeout is ignored here: a project may only make it stricter, and without this line it is 15
-            ! $/project/.askls/config.toml:8:1: on_limit is ignored here: a project may only make it stricter, and without this line it is message
-            ! $/project/.askls/config.toml:9:1: trusted_folders is ignored here: it can only be set in your own settings file
+            ! $/project/.askls/config.toml:6:1: sandbox is ignored here: a project may only make it stricter, and without this line it is auto
+            ! $/project/.askls/config.toml:7:1: sandbox_network is ignored here: a project may only make it stricter, and without this line it is false
+            ! $/project/.askls/config.toml:8:1: sandbox_write is ignored here: it can only be set in your own settings file
+            ! $/project/.askls/config.toml:9:1: idle_timeout is ignored here: a project may only make it stricter, and without this line it is 120, or 300 for a server on this machine
+            ! $/project/.askls/config.toml:10:1: connect_timeout is ignored here: a project may only make it stricter, and without this line it is 15
+            ! $/project/.askls/config.toml:11:1: on_limit is ignored here: a project may only make it stricter, and without this line it is message
+            ! $/project/.askls/config.toml:12:1: trusted_folders is ignored here: it can only be set in your own settings file
         "#]]);
 }
 

@@ -9,6 +9,8 @@ pub struct Access {
     pub paths: Vec<String>,
     pub extent: Extent,
     pub command: Option<CommandText>,
+    /// Whether it leaves the sandbox in which calls of its kind run: the user is asked about it whatever else is allowed.
+    pub leaves_sandbox: bool,
     /// The machine that it talks to.
     pub host: Option<String>,
 }

@@ -5,6 +5,7 @@ mod clean;
 mod environment;
 mod pipe;
 mod process;
+pub mod sandbox;
 
 use std::{
     path::{Path, PathBuf},
@@ -23,6 +24,7 @@ use super::{
     output::{one_line, visible, visible_path},
 };
 use process::{CommandLine, Ended, Finished, Left};
+use sandbox::Sandbox;
 
 /// Long enough for most builds and test runs; a hanging command does not hold a turn for longer.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -34,12 +36,16 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 const WITHOUT_EDITS: &str =
     "note: your staged edits are not on disk yet; the command saw the files without them";
 
+/// Longest reason that is shown of why a command has to run without the sandbox, in characters.
+const MAX_REASON_CHARS: usize = 200;
+
 pub struct RunCommand {
     shell: Vec<String>,
     timeout: Duration,
     /// What is said of that time besides, where it is the project's.
     timeout_set_by: String,
     hidden_variable: Option<String>,
+    sandbox: Option<Sandbox>,
 }
 
 impl RunCommand {
@@ -49,6 +55,7 @@ impl RunCommand {
             timeout: settings.command_timeout.unwrap_or(DEFAULT_TIMEOUT),
             timeout_set_by: settings.project.named("command_timeout"),
             hidden_variable: settings.hidden_variable.clone(),
+            sandbox: settings.sandbox.clone(),
         }
     }
 }
@@ -63,7 +70,8 @@ fn platform_shell() -> Vec<String> {
 /// read, search and change files use the other tools: they see unsaved changes and staged edits, commands see only what
 /// is on disk. The user may be asked first. There is no input and no terminal: use options that ask nothing. What the
 /// command leaves running in the background is ended with it, so start a server and use it in one command. Variables
-/// that look like keys or passwords are not in its environment.
+/// that look like keys or passwords are not in its environment. It may run in a sandbox: it changes only the workspace
+/// and temporary folders, cannot read secrets, and has no network but what it starts itself on 127.0.0.1.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
@@ -76,6 +84,13 @@ pub struct Args {
     /// Folder to run it in, relative to the workspace. Default: the first folder of the workspace.
     #[serde(default)]
     path: Option<String>,
+    /// Run it without the sandbox, with all of the user's rights. Only for a command that failed because of the sandbox, and with
+    /// a reason: the user is asked.
+    #[serde(default)]
+    unsandboxed: bool,
+    /// Why it has to run without the sandbox, for the user.
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 impl Tool for RunCommand {
@@ -93,8 +108,19 @@ impl Tool for RunCommand {
             (None | Some(""), None) => "the first folder of the workspace".to_owned(),
             (Some(path), _) => visible_path(path),
         };
+        let without = match (args.unsandboxed, args.reason.as_deref().map(str::trim)) {
+            (false, _) => String::new(),
+            (true, None | Some("")) => {
+                "without the sandbox, with all of your rights; no reason was given; ".to_owned()
+            }
+            (true, Some(reason)) => {
+                // In quotes that it cannot end.
+                let reason = visible(&one_line(reason, MAX_REASON_CHARS)).replace('"', "'");
+                format!("without the sandbox, with all of your rights (the model says why: \"{reason}\"); ")
+            }
+        };
         // The command comes last: nothing in it can pass for what is said beside it.
-        format!("in {folder}:\n{}", visible(&args.command))
+        format!("{without}in {folder}:\n{}", visible(&args.command))
     }
 
     fn access(&self, args: &Args) -> Access {
@@ -103,7 +129,8 @@ impl Tool for RunCommand {
             folder: args.path.clone(),
             grammar: grammar(&self.shell),
         };
-        Access { command: Some(command), ..Access::default() }
+        let leaves_sandbox = args.unsandboxed && self.sandbox.as_ref().is_some_and(Sandbox::is_wanted);
+        Access { command: Some(command), leaves_sandbox, ..Access::default() }
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
@@ -115,12 +142,14 @@ impl Tool for RunCommand {
         }
         let cancel = context.cancel.clone();
         let path = args.path;
-        let (folder, edits_are_staged) = look(context, move |files| {
+        let sandbox = self.sandbox.clone().filter(|_| !args.unsandboxed);
+        let (folder, edits_are_staged, plan) = look(context, move |files| {
             let folder = match path.as_deref().map(str::trim) {
                 None | Some("" | ".") => first_root(&files.workspace().roots())?,
                 Some(path) => folder(files.resolve(path)?.disk(), path)?,
             };
-            Ok((folder, !files.proposal().is_empty()))
+            let plan = sandbox.map(|sandbox| sandbox.plan(&files.workspace().roots())).transpose()?;
+            Ok((folder, !files.proposal().is_empty(), plan.flatten()))
         })
         .await?;
 
@@ -132,10 +161,19 @@ impl Tool for RunCommand {
             command: &args.command,
             folder: &folder,
             hidden_variable: self.hidden_variable.as_deref(),
+            sandbox: self.sandbox.as_ref().map(|sandbox| sandbox.launcher.askls()).zip(plan.as_ref()),
         };
         let finished = process::run(line, timeout, &cancel).await?;
         let set_by = if args.timeout.is_none() { self.timeout_set_by.as_str() } else { "" };
-        Ok(report(&finished, &format!("{} s{set_by}", timeout.as_secs_f64()), edits_are_staged))
+        let mut text = report(&finished, &format!("{} s{set_by}", timeout.as_secs_f64()), edits_are_staged);
+        if let (Some(sandbox), Some(_)) = (&self.sandbox, &plan)
+            && finished.has_failed()
+            && let Some(hint) = sandbox::hint(&finished.output, sandbox.network)
+        {
+            text.push('\n');
+            text.push_str(&hint);
+        }
+        Ok(text)
     }
 }
 
@@ -397,11 +435,22 @@ mod tests {
     #[test]
     fn a_preview_holds_the_whole_command_and_the_folder() {
         let command = format!("echo {}\nrm -r \u{202e}x", "y".repeat(300));
-        let args = Args { command, timeout: None, path: Some("dir:\nls".to_owned()) };
+        let mut args = Args {
+            command,
+            timeout: None,
+            path: Some("dir:\nls".to_owned()),
+            unsandboxed: false,
+            reason: None,
+        };
         let preview = RunCommand::preview(&args, &[]);
         assert_eq!(preview, format!("in dir:\\nls:\necho {}\nrm -r \\u{{202e}}x", "y".repeat(300)));
-        let args = Args { command: "ls".to_owned(), timeout: None, path: None };
+        args = Args { command: "ls".to_owned(), path: None, ..args };
         let roots = [PathBuf::from("/work/first"), PathBuf::from("/work/second")];
         assert_eq!(RunCommand::preview(&args, &roots), "in /work/first:\nls");
+        args = Args { unsandboxed: true, reason: Some("it\nfetches".to_owned()), ..args };
+        assert_eq!(
+            RunCommand::preview(&args, &roots),
+            "without the sandbox, with all of your rights (the model says why: \"it fetches\"); in /work/first:\nls"
+        );
     }
 }

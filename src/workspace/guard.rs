@@ -116,6 +116,85 @@ const SECRET_STEMS: &[&str] =
 /// People add a word behind: `id_rsa_work`.
 const PRIVATE_KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
 
+/// Where a user's keys, passwords and what was typed and visited lie below the home folder. A command may read the rest of
+/// it: tools have their settings there.
+#[cfg(target_os = "linux")]
+pub(crate) const SECRETS_OF_HOME: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".password-store",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".pki",
+    ".netrc",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".aws",
+    ".azure",
+    ".oci",
+    ".kube",
+    ".docker/config.json",
+    ".config/containers/auth.json",
+    ".config/gcloud",
+    ".config/doctl",
+    ".config/gh",
+    ".config/hub",
+    ".config/glab-cli",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".config/age",
+    ".terraform.d/credentials.tfrc.json",
+    ".terraformrc",
+    ".vault-token",
+    ".boto",
+    ".s3cfg",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".Xauthority",
+    ".codex/auth.json",
+    ".claude/.credentials.json",
+    ".claude.json",
+    ".gemini/oauth_creds.json",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mysql_history",
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+];
+
+/// The same of a machine, which the super-user can read.
+#[cfg(target_os = "linux")]
+pub(crate) const SECRETS_OF_MACHINE: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/ssl/private",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/run/secrets",
+    "/var/run/secrets",
+];
+
 /// Whether a path relative to its root belongs to version control or to the agent's own settings: an edit there could
 /// run programs or widen the agent's rights.
 pub(crate) fn is_protected(relative: &Path) -> bool {

@@ -1,7 +1,7 @@
 //! Runs one command to its end, its time-out, or the turn's cancelling, and ends its whole process tree.
 
 use std::{
-    io,
+    fmt, io,
     path::Path,
     process::{ExitStatus, Stdio},
     time::Duration,
@@ -21,6 +21,7 @@ use super::{
     clean::Cleaner,
     environment,
     pipe::{self, Reader},
+    sandbox::{Entry, Failure, Plan},
 };
 
 /// How long the output is awaited after the shell has ended: a background process may hold the pipe for ever, and what
@@ -47,6 +48,8 @@ pub(super) struct CommandLine<'a> {
     pub(super) folder: &'a Path,
     /// A variable that the command must not see, beside those whose names tell that they are secret.
     pub(super) hidden_variable: Option<&'a str>,
+    /// The walls around it, and the program that puts them up.
+    pub(super) sandbox: Option<(&'a Path, &'a Plan)>,
 }
 
 /// How a command ended, and what it printed until then.
@@ -55,6 +58,13 @@ pub(super) struct Finished {
     pub(super) output: String,
     pub(super) duration: Duration,
     pub(super) left: Left,
+}
+
+impl Finished {
+    /// Whether it ended by itself, and by its own word not well.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.ended, Ended::Exited(status) if !status.success())
+    }
 }
 
 /// What of a command was still running after its shell had ended.
@@ -87,10 +97,7 @@ pub(super) async fn run(
         return Err(cancelled());
     }
     let start = Instant::now();
-    let (tree, output) = spawn(&line).map_err(|error| {
-        let shell = line.shell.first().map_or("", String::as_str);
-        ToolError(format!("the shell {shell} could not be started in {}: {error}", line.folder.display()))
-    })?;
+    let Spawned { tree, output, mut entry } = spawn(&line).map_err(|error| not_started(&line, &error))?;
     let mut running =
         Running { tree, output: Some(output), cleaner: Cleaner::default(), buffer: vec![0; READ_BYTES] };
     let deadline = start + timeout;
@@ -111,6 +118,18 @@ pub(super) async fn run(
         }
     }
     let there_were_more = running.end_tree().await;
+    if let Ended::Exited(_) = ended {
+        match entry.as_mut().and_then(Entry::failure) {
+            None => {}
+            Some(Failure::NotStarted(error)) => return Err(not_started(&line, &error)),
+            Some(Failure::NotHeld(reason)) => {
+                return Err(ToolError(format!(
+                    "the command did not run, since its sandbox could not be put up: {reason}. Tell the user, who can look at \
+                     askls status"
+                )));
+            }
+        }
+    }
     let left = match ended {
         _ if running.output.is_some() => Left::Escaped,
         Ended::Exited(_) if there_were_more => Left::Ended,
@@ -120,12 +139,33 @@ pub(super) async fn run(
     Ok(Finished { ended, output: running.cleaner.finish(), duration, left })
 }
 
-fn spawn(line: &CommandLine<'_>) -> io::Result<(Tree, Reader)> {
+fn not_started(line: &CommandLine<'_>, error: &dyn fmt::Display) -> ToolError {
+    let shell = line.shell.first().map_or("", String::as_str);
+    ToolError(format!("the shell {shell} could not be started in {}: {error}", line.folder.display()))
+}
+
+/// A command that was started.
+struct Spawned {
+    tree: Tree,
+    output: Reader,
+    /// How it got into its sandbox, if it has one.
+    entry: Option<Entry>,
+}
+
+fn spawn(line: &CommandLine<'_>) -> io::Result<Spawned> {
     let [program, first_arguments @ ..] = line.shell else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no shell is set"));
     };
-    let (reader, stdout, stderr) = pipe::pipe()?;
-    let mut command = Command::new(program);
+    let (output, stdout, stderr) = pipe::pipe()?;
+    let entry = line.sandbox.map(|(askls, plan)| Entry::new(askls, plan)).transpose()?;
+    let mut command = match &entry {
+        Some(entry) => Command::from(entry.command(program.as_ref())?),
+        None => {
+            let mut command = Command::new(program);
+            command.stdin(Stdio::null());
+            command
+        }
+    };
     command.args(first_arguments).current_dir(line.folder);
     // `cmd` reads its command line by rules of its own, which quoting as for other programs would break.
     #[cfg(windows)]
@@ -137,7 +177,7 @@ fn spawn(line: &CommandLine<'_>) -> io::Result<(Tree, Reader)> {
     #[cfg(not(windows))]
     command.arg(line.command);
     environment::prepare(&mut command, line.hidden_variable);
-    command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+    command.stdout(stdout).stderr(stderr);
 
     let mut command = CommandWrap::from(command);
     // A session of its own, so that no program in it can ask on the terminal that askls was started from.
@@ -146,7 +186,7 @@ fn spawn(line: &CommandLine<'_>) -> io::Result<(Tree, Reader)> {
     #[cfg(windows)]
     command.wrap(process_wrap::tokio::KillOnDrop).wrap(process_wrap::tokio::JobObject);
     // The writing ends go with `command` when this returns: only the child's own are left.
-    Ok((Tree { child: command.spawn()?, is_over: false }, reader))
+    Ok(Spawned { tree: Tree { child: command.spawn()?, is_over: false }, output, entry })
 }
 
 /// The shell and all that it started and that did not leave its process group.
@@ -295,7 +335,13 @@ mod tests {
     ) -> Result<Finished, ToolError> {
         let shell = ["/bin/sh".to_owned(), "-c".to_owned()];
         let folder = tempfile::tempdir().unwrap();
-        let line = CommandLine { shell: &shell, command, folder: folder.path(), hidden_variable: None };
+        let line = CommandLine {
+            shell: &shell,
+            command,
+            folder: folder.path(),
+            hidden_variable: None,
+            sandbox: None,
+        };
         tokio::time::timeout(PATIENCE, run(line, timeout, cancel)).await.expect("the command hangs")
     }
 
@@ -526,8 +572,13 @@ mod tests {
     #[tokio::test]
     async fn a_shell_that_is_not_there_is_named() {
         let shell = ["/no/such/shell".to_owned()];
-        let line =
-            CommandLine { shell: &shell, command: "true", folder: Path::new("/"), hidden_variable: None };
+        let line = CommandLine {
+            shell: &shell,
+            command: "true",
+            folder: Path::new("/"),
+            hidden_variable: None,
+            sandbox: None,
+        };
         let answer = run(line, PATIENCE, &CancellationToken::new()).await;
         let text = answer.err().unwrap().to_string();
         assert!(text.starts_with("the shell /no/such/shell could not be started in /: "), "{text}");

@@ -1,0 +1,63 @@
+//! Systems without a sandbox: a command has the user's consent, and all of the user's rights.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use super::{Failure, Sandbox, report::Wall};
+
+/// What this system can do: nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Powers(());
+
+/// There is no plan.
+#[derive(Clone, Debug)]
+pub(in crate::tools::run_command) enum Plan {}
+
+/// Never asked for: what has no powers has no plan.
+pub(super) fn plan(_sandbox: &Sandbox, _roots: &[PathBuf]) -> Option<Plan> {
+    None
+}
+
+/// Nothing is looked at.
+pub(super) fn not_looked_at(_sandbox: &Sandbox, _roots: &[PathBuf]) -> Option<String> {
+    None
+}
+
+/// There is no way in.
+pub(in crate::tools::run_command) enum Entry {}
+
+impl Powers {
+    pub(super) fn ask(_askls: &Path) -> Self {
+        Self(())
+    }
+
+    pub(super) fn walls(&self, _sandbox: &Sandbox) -> Vec<Wall> {
+        Vec::new()
+    }
+}
+
+impl Entry {
+    pub(in crate::tools::run_command) fn new(_askls: &Path, plan: &Plan) -> io::Result<Self> {
+        match *plan {}
+    }
+
+    pub(in crate::tools::run_command) fn command(&self, _program: &OsStr) -> io::Result<Command> {
+        match *self {}
+    }
+
+    pub(in crate::tools::run_command) fn failure(&mut self) -> Option<Failure> {
+        match *self {}
+    }
+}
+
+/// There is no hidden mode.
+pub fn enter(_arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    None
+}
+
+/// Nothing is known to be open here.
+pub fn keep_private() {}

@@ -1,0 +1,161 @@
+//! The sandbox on Linux: Landlock for files, namespaces for what Landlock cannot leave out and for a network of one's own,
+//! a filter of system calls for sockets.
+
+mod calls;
+mod entry;
+mod files;
+mod hidden;
+mod namespaces;
+mod plan;
+mod powers;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{Sandbox, report::Wall};
+use plan::{Network, Walls};
+
+pub use entry::enter;
+pub use powers::Powers;
+
+pub(in crate::tools::run_command) use entry::Entry;
+pub(in crate::tools::run_command) use plan::Plan;
+
+/// Keeps this process's environment and memory, which hold keys, from other processes of the same user: those that it starts
+/// without a sandbox could read them else. Where the kernel refuses, nothing is lost that there was before.
+pub fn keep_private() {
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
+/// All that the powers of this machine can hold of what `sandbox` asks for.
+pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
+    let powers = sandbox.launcher.powers();
+    let walls = Walls {
+        files: powers.landlock.is_ok(),
+        namespaces: powers.namespaces.is_ok(),
+        calls: powers.calls.is_ok(),
+    };
+    let network = match (sandbox.network, walls.namespaces) {
+        (true, _) => Network::Open,
+        (false, true) => Network::Loopback,
+        (false, false) => Network::None,
+    };
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let allowed: Vec<_> = sandbox.writable.iter().filter_map(|path| real(path)).collect();
+    let temporary = sandbox.temporary.iter().filter_map(|path| real(path));
+    let repositories: Vec<_> = roots.iter().filter_map(|root| hidden::repository_of(root)).collect();
+    let writable = roots.iter().cloned().chain(temporary).chain(allowed.iter().cloned());
+    let mut plan = Plan {
+        walls,
+        network,
+        writable: writable.chain(repositories.iter().cloned()).collect(),
+        ..Plan::default()
+    };
+    plan.hidden = hidden::of_user(sandbox.home.as_deref(), &sandbox.private);
+    if walls.namespaces {
+        let mut found = hidden::in_workspace(roots);
+        for repository in repositories {
+            found.version_control(repository);
+        }
+        plan.hidden.append(&mut found.secrets);
+        plan.hidden.extend(hidden::sockets().into_iter().filter(|path| !lies_in(path, roots)));
+        (plan.fixed, plan.anchored) = (found.fixed, found.anchored);
+    }
+    // What the user opened or named is meant to be seen.
+    plan.hidden.retain(|path| !allowed.contains(path) && !roots.iter().any(|root| root.starts_with(path)));
+    for paths in [&mut plan.writable, &mut plan.hidden, &mut plan.fixed, &mut plan.anchored] {
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    Some(plan)
+}
+
+/// What is not found out about a workspace, and so not hidden in it.
+pub(super) fn not_looked_at(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<String> {
+    let is_looked_at = sandbox.launcher.powers().namespaces.is_err() || hidden::in_workspace(roots).is_whole;
+    (!is_looked_at).then(|| {
+        "secrets in the workspace: it is too large to find them all, so some deep in it can be read"
+            .to_owned()
+    })
+}
+
+fn lies_in(path: &Path, roots: &[PathBuf]) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
+}
+
+impl Powers {
+    /// What of each wall holds under these settings; empty when there is none.
+    pub(super) fn walls(&self, sandbox: &Sandbox) -> Vec<Wall> {
+        if self.landlock.is_err() && self.namespaces.is_err() && self.calls.is_err() {
+            return Vec::new();
+        }
+        vec![self.changes(), self.secrets(), self.network(sandbox), self.programs()]
+    }
+
+    fn changes(&self) -> Wall {
+        let (holds, missing) = match &self.landlock {
+            Ok(version) => (
+                format!(
+                    "only the workspace, temporary folders and sandbox_write can be changed (Landlock {version})"
+                ),
+                None,
+            ),
+            Err(why) => ("commands can change whatever you can".to_owned(), Some(format!("changes: {why}"))),
+        };
+        Wall { name: "changes", holds, missing, is_extra: false }
+    }
+
+    fn secrets(&self) -> Wall {
+        let (holds, missing, is_extra) = match (&self.landlock, &self.namespaces) {
+            (Ok(_), Ok(())) => ("hidden, those in the workspace too", None, false),
+            (Ok(_), Err(why)) => (
+                "hidden outside the workspace; what lies in it can be read, and git's settings and hooks be changed",
+                Some(format!("secrets in the workspace: {why}")),
+                true,
+            ),
+            // `/proc` has the files as other processes see them.
+            (Err(why), Ok(())) => (
+                "out of sight, but a command that looks for a way to them finds one",
+                Some(format!("secrets: {why}")),
+                false,
+            ),
+            (Err(why), Err(_)) => {
+                ("commands can read whatever you can", Some(format!("secrets: {why}")), false)
+            }
+        };
+        Wall { name: "secrets", holds: holds.to_owned(), missing, is_extra }
+    }
+
+    fn network(&self, sandbox: &Sandbox) -> Wall {
+        let (holds, missing) = match (sandbox.network, &self.namespaces, &self.calls) {
+            (true, ..) => ("open, by sandbox_network", None),
+            (false, Ok(()), _) => {
+                ("none but 127.0.0.1, on which each command sees only what it started", None)
+            }
+            (false, Err(_), Ok(())) => ("none, not even 127.0.0.1", None),
+            (false, Err(_), Err(why)) => ("open", Some(format!("network: {why}"))),
+        };
+        Wall { name: "network", holds: holds.to_owned(), missing, is_extra: false }
+    }
+
+    fn programs(&self) -> Wall {
+        /// The version of Landlock since which it keeps signals and unnamed sockets inside.
+        const SCOPED: u8 = 6;
+        let sockets = match (&self.namespaces, &self.calls) {
+            (Ok(()), _) => "their sockets are hidden as a command starts",
+            (Err(_), Ok(())) => "no sockets of the machine's own can be made",
+            (Err(_), Err(_)) => "their sockets can be reached",
+        };
+        let (signals, missing) = match &self.landlock {
+            Ok(version) if *version >= SCOPED => ("no signals to them", None),
+            Ok(_) => (
+                "signals to them",
+                Some("programs: signals are held since Landlock 6 (Linux 6.12)".to_owned()),
+            ),
+            Err(why) => ("signals to them, and a look into those of yours", Some(format!("programs: {why}"))),
+        };
+        Wall { name: "programs", holds: format!("{sockets}; {signals}"), missing, is_extra: true }
+    }
+}

@@ -1,0 +1,176 @@
+//! What a command is not to see or to change though it lies where it may look and write: secrets, the sockets of other
+//! programs, and what steers version control, editors and askls.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    fs,
+    os::unix::fs::FileTypeExt as _,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::Access;
+
+use crate::workspace::guard;
+
+/// Entries of the workspace that are looked at for secrets, those nearest to the top first: some 50 ms of work.
+const MAX_LOOKED_AT: usize = 100_000;
+
+/// Most places that are hidden in the workspace; each is a mount, which takes some microseconds at every start of a
+/// command.
+const MAX_PLACES: usize = 2_000;
+
+/// Most sockets of other programs that are hidden.
+const MAX_SOCKETS: usize = 2_000;
+
+/// Folders that tools fill, with what is other people's and no secret: too large to be looked through.
+const FILLED: [&str; 8] =
+    ["node_modules", "target", ".venv", "venv", "__pycache__", "site-packages", ".tox", "bower_components"];
+
+/// Folders of version control, and what in them says which programs it runs.
+const VERSION_CONTROL: [(&str, &[&str]); 4] = [
+    (".git", &["config", "config.worktree", "hooks", "commondir"]),
+    (".hg", &["hgrc"]),
+    (".jj", &["repo/config.toml"]),
+    (".svn", &[]),
+];
+
+/// Sockets of programs that do for others what these could not: they run containers and services. They may have been
+/// made elsewhere, so that this machine's own list does not have them.
+const KNOWN_SOCKETS: [&str; 12] = [
+    "/run/docker.sock",
+    "/var/run/docker.sock",
+    "/run/podman/podman.sock",
+    "/run/containerd/containerd.sock",
+    "/run/crio/crio.sock",
+    "/run/buildkit/buildkitd.sock",
+    "/run/dbus/system_bus_socket",
+    "/run/systemd/private",
+    "/run/systemd/notify",
+    "/run/snapd.socket",
+    "/run/libvirt/libvirt-sock",
+    "/run/user",
+];
+
+/// What was found in the workspace's folders.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) secrets: Vec<PathBuf>,
+    pub(super) fixed: Vec<PathBuf>,
+    pub(super) anchored: Vec<PathBuf>,
+    /// Whether all was looked at, and all that was found is in here.
+    pub(super) is_whole: bool,
+}
+
+/// Looks through the workspace, wide before deep.
+pub(super) fn in_workspace(roots: &[PathBuf]) -> Found {
+    let mut found = Found { is_whole: true, ..Found::default() };
+    let mut folders: VecDeque<(PathBuf, &Path)> =
+        roots.iter().map(|root| (root.clone(), telling(root))).collect();
+    let mut looked_at = 0;
+    while let Some((folder, above)) = folders.pop_front() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.filter_map(Result::ok) {
+            looked_at += 1;
+            if looked_at > MAX_LOOKED_AT || found.count() > MAX_PLACES {
+                found.is_whole = false;
+                return found;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            let path = entry.path();
+            let name = entry.file_name();
+            if kind.is_dir() {
+                if VERSION_CONTROL.iter().any(|(system, _)| name == *system) {
+                    found.version_control(path);
+                } else if guard::is_protected(Path::new(&name)) || guard::is_run_unasked(Path::new(&name)) {
+                    found.fixed.push(path);
+                } else if !FILLED.iter().any(|filled| name == *filled) {
+                    folders.push_back((path, above));
+                }
+            } else if guard::is_secret(path.strip_prefix(above).unwrap_or(&path)) {
+                found.secrets.extend(target(&path));
+            } else if kind.is_file() && (name == ".git" || guard::is_run_unasked(Path::new(&name))) {
+                found.fixed.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// What of the way to a root need not be looked at for each file in it: all but the names of the root and of the folder it
+/// lies in, which may tell that everything in them is secret.
+fn telling(root: &Path) -> &Path {
+    root.ancestors().nth(2).unwrap_or(Path::new(""))
+}
+
+impl Found {
+    fn count(&self) -> usize {
+        self.secrets.len() + self.fixed.len() + self.anchored.len()
+    }
+
+    /// Version control must be able to commit. What it would run later, outside the sandbox, stays as it is.
+    pub(super) fn version_control(&mut self, folder: PathBuf) {
+        let held = VERSION_CONTROL.iter().filter(|(system, _)| folder.ends_with(system));
+        let held = held.flat_map(|(_, names)| names.iter()).map(|name| folder.join(name));
+        self.fixed.extend(held.filter(|path| path.exists()));
+        self.anchored.push(folder);
+    }
+}
+
+/// Where a file's contents lie, if they are a file's. A link may lead to what everybody needs.
+fn target(path: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(path).ok()?;
+    let kind = fs::metadata(&real).ok()?.file_type();
+    (kind.is_file() || kind.is_dir()).then_some(real)
+}
+
+/// The secrets of the user, and of the machine where the user may read them.
+pub(super) fn of_user(home: Option<&Path>, private: &[PathBuf]) -> Vec<PathBuf> {
+    let of_home =
+        home.into_iter().flat_map(|home| guard::SECRETS_OF_HOME.iter().map(move |name| home.join(name)));
+    let of_machine = guard::SECRETS_OF_MACHINE.iter().map(PathBuf::from);
+    of_home.chain(of_machine).chain(private.iter().cloned()).filter_map(|path| target(&path)).collect()
+}
+
+/// The sockets of other programs that this user could talk to.
+pub(super) fn sockets() -> Vec<PathBuf> {
+    let listed = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let listed: BTreeSet<&str> = listed.lines().filter_map(bound).take(MAX_SOCKETS).collect();
+    let known = KNOWN_SOCKETS.iter().copied();
+    listed.into_iter().chain(known).filter_map(|path| reachable(Path::new(path))).collect()
+}
+
+/// The path of a socket in a line of the kernel's list: the last of eight columns.
+fn bound(line: &str) -> Option<&str> {
+    let start = line.find(" /")? + 1;
+    line.get(start..)
+}
+
+fn reachable(path: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(path).ok()?;
+    let kind = fs::metadata(&real).ok()?.file_type();
+    let is_open = rustix::fs::access(&real, Access::WRITE_OK).is_ok();
+    (kind.is_dir() || (kind.is_socket() && is_open)).then_some(real)
+}
+
+/// The folder of a repository that has `root` as one of its working trees, and lies elsewhere. A project says itself where
+/// that is, so it counts only if the repository says the same.
+pub(super) fn repository_of(root: &Path) -> Option<PathBuf> {
+    let link = root.join(".git");
+    let place = first_line(&link)?;
+    let place = fs::canonicalize(root.join(place.strip_prefix("gitdir: ")?)).ok()?;
+    let back = fs::canonicalize(place.join(first_line(&place.join("gitdir"))?)).ok()?;
+    let common = fs::canonicalize(place.join(first_line(&place.join("commondir"))?)).ok()?;
+    let is_its_own = back == fs::canonicalize(&link).ok()? && place.starts_with(common.join("worktrees"));
+    is_its_own.then_some(common)
+}
+
+/// The first line of a small file.
+fn first_line(path: &Path) -> Option<String> {
+    /// The longest path, and some.
+    const MAX_BYTES: u64 = 5_000;
+    let metadata = fs::metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
+        return None;
+    }
+    fs::read_to_string(path).ok()?.lines().next().map(|line| line.trim_end().to_owned())
+}

@@ -1,0 +1,187 @@
+//! Namespaces of a command's own: mounts that put other things in front of secrets, and a network that has nothing but
+//! its loopback.
+
+use std::{fs, io, os::unix::fs::FileTypeExt as _, path::Path};
+
+use nix::sched::CloneFlags;
+use rustix::{
+    fs::StatVfsMountFlags,
+    io::Errno,
+    mount::{MountFlags, MountPropagationFlags},
+    net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType},
+    thread::CapabilitySet,
+};
+
+use super::plan::{Network, Plan};
+
+/// What stands before a file: without devices on its mount nobody can open it, the super-user no more than others.
+const NOTHING: &str = "/dev/null";
+
+/// What a process needs of the super-user's rights to build and install; the same as common containers leave it.
+const KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETPCAP)
+    .union(CapabilitySet::NET_BIND_SERVICE)
+    .union(CapabilitySet::SYS_CHROOT)
+    .union(CapabilitySet::AUDIT_WRITE)
+    .union(CapabilitySet::SETFCAP);
+
+/// Moves this process, which must have one thread, into namespaces of its own, and arranges them.
+pub(super) fn enter(plan: &Plan) -> Result<(), String> {
+    let mut flags = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
+    if plan.network != Network::Open {
+        flags |= CloneFlags::CLONE_NEWNET;
+    }
+    let capabilities = rustix::thread::capabilities(None).map_err(|error| error.to_string())?;
+    let step = |name: &str, error: io::Error| format!("{name}: {error}");
+    if capabilities.effective.contains(CapabilitySet::SYS_ADMIN) {
+        nix::sched::unshare(flags).map_err(|error| step("namespaces", error.into()))?;
+    } else {
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        nix::sched::unshare(flags | CloneFlags::CLONE_NEWUSER)
+            .map_err(|error| step("user namespaces", error.into()))?;
+        // Everybody stays who they were, and is nobody else.
+        map("setgroups", "deny".to_owned())?;
+        map("uid_map", format!("{0} {0} 1", user.as_raw()))?;
+        map("gid_map", format!("{0} {0} 1", group.as_raw()))?;
+    }
+    // What is mounted here must not appear outside.
+    let propagation = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", propagation).map_err(|error| step("mounts", error.into()))?;
+    let terminals = own_terminals();
+    terminals.map_err(|error| step("terminals", error.into()))?;
+    let failed = |path: &Path, error: Errno| format!("{}: {error}", path.display());
+    for path in &plan.anchored {
+        there(rustix::mount::mount_bind_recursive(path, path)).map_err(|error| failed(path, error))?;
+    }
+    for path in &plan.fixed {
+        there(fix(path)).map_err(|error| failed(path, error))?;
+    }
+    for path in &plan.hidden {
+        there(hide(path)).map_err(|error| failed(path, error))?;
+    }
+    if plan.network == Network::Loopback {
+        start_loopback().map_err(|error| step("loopback", error))?;
+    }
+    // The way to where the command runs may lead over the new mounts now.
+    std::env::current_dir().and_then(std::env::set_current_dir).map_err(|error| step("working folder", error))
+}
+
+/// Takes from the super-user, and from whoever could become it, what would undo the walls.
+pub(super) fn drop_capabilities() -> Result<(), String> {
+    let capabilities = rustix::thread::capabilities(None).map_err(|error| error.to_string())?;
+    if !capabilities.effective.contains(CapabilitySet::SETPCAP) {
+        return Ok(());
+    }
+    for capability in CapabilitySet::all().difference(KEPT).iter() {
+        match rustix::thread::remove_capability_from_bounding_set(capability) {
+            // The kernel does not know it.
+            Ok(()) | Err(Errno::INVAL) => {}
+            Err(error) => return Err(format!("capabilities: {error}")),
+        }
+    }
+    Ok(())
+}
+
+fn map(file: &str, text: String) -> Result<(), String> {
+    let path = Path::new("/proc/self").join(file);
+    fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// What is gone by now needs no wall, nor does what lies behind one.
+fn there(result: Result<(), Errno>) -> Result<(), Errno> {
+    match result {
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+        result => result,
+    }
+}
+
+/// Terminals that are not the user's. Where there are none, there are none.
+fn own_terminals() -> Result<(), Errno> {
+    if !Path::new("/dev/pts").is_dir() {
+        return Ok(());
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let options = c"newinstance,ptmxmode=0666,mode=0620";
+    rustix::mount::mount("devpts", "/dev/pts", "devpts", flags, options)?;
+    there(rustix::mount::mount_bind("/dev/pts/ptmx", "/dev/ptmx"))
+}
+
+fn fix(path: &Path) -> Result<(), Errno> {
+    rustix::mount::mount_bind_recursive(path, path)?;
+    remount(path, MountFlags::RDONLY)
+}
+
+fn hide(path: &Path) -> Result<(), Errno> {
+    let Ok(kind) = fs::metadata(path).map(|metadata| metadata.file_type()) else {
+        return Err(Errno::NOENT);
+    };
+    if kind.is_dir() {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
+        return rustix::mount::mount("tmpfs", path, "tmpfs", flags, c"mode=0,size=4k");
+    }
+    if kind.is_char_device() || kind.is_block_device() {
+        return Ok(());
+    }
+    rustix::mount::mount_bind(NOTHING, path)?;
+    remount(path, MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY)
+}
+
+/// Adds to the options of a mount; none of those that it has may be left out.
+fn remount(path: &Path, add: MountFlags) -> Result<(), Errno> {
+    let has = rustix::fs::statvfs(path)?.f_flag;
+    let flags = [
+        (StatVfsMountFlags::RDONLY, MountFlags::RDONLY),
+        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
+        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
+        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
+    ];
+    let kept = flags
+        .into_iter()
+        .filter(|(flag, _)| has.contains(*flag))
+        .fold(MountFlags::BIND | add, |all, (_, flag)| all | flag);
+    rustix::mount::mount_remount(path, kept, c"")
+}
+
+/// A new network has an address of its own, 127.0.0.1, which is switched off: one message to the kernel switches it on.
+fn start_loopback() -> io::Result<()> {
+    /// `RTM_NEWLINK`, wanted with an answer, for interface 1, whose flag `IFF_UP` is set.
+    const NEW_LINK: u16 = 16;
+    const REQUEST_AND_ACKNOWLEDGE: u16 = 1 | 4;
+    const UP: u32 = 1;
+    const ERROR: [u8; 2] = 2_u16.to_ne_bytes();
+    let message: Vec<u8> = [
+        32_u32.to_ne_bytes().as_slice(),
+        &NEW_LINK.to_ne_bytes(),
+        &REQUEST_AND_ACKNOWLEDGE.to_ne_bytes(),
+        &[0; 8],
+        &[0; 4],
+        &1_i32.to_ne_bytes(),
+        &UP.to_ne_bytes(),
+        &UP.to_ne_bytes(),
+    ]
+    .concat();
+    let socket =
+        rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    rustix::net::send(&socket, &message, SendFlags::empty())?;
+    let mut answer = [0; 256];
+    let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
+    let answer = answer.get(..length).unwrap_or_default();
+    // The type, and behind the header the number of the error, which is 0 if there was none.
+    match (answer.get(4..6), answer.get(16..20)) {
+        (Some(kind), Some([0, 0, 0, 0])) if kind == ERROR => Ok(()),
+        (Some(_), Some(number)) => {
+            let number: [u8; 4] = number.try_into().unwrap_or_default();
+            Err(io::Error::from_raw_os_error(i32::from_ne_bytes(number).saturating_neg()))
+        }
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}

@@ -1,0 +1,166 @@
+//! What one command is held to, as askls decides it and as the process that will be the command reads it.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    path::PathBuf,
+};
+
+/// The walls around one command. Each that is named is put up, or the command does not run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::tools::run_command) struct Plan {
+    pub(super) walls: Walls,
+    pub(super) network: Network,
+    /// Folders and files that may be changed; nothing else may, where Landlock holds it.
+    pub(super) writable: Vec<PathBuf>,
+    /// What cannot be read, though everything else can. Real paths, a folder before what lies in it.
+    pub(super) hidden: Vec<PathBuf>,
+    /// What cannot be changed, though it lies in a writable folder. Real paths.
+    pub(super) fixed: Vec<PathBuf>,
+    /// Folders that can neither be moved nor removed, so that what is fixed in them is not got rid of with them.
+    pub(super) anchored: Vec<PathBuf>,
+}
+
+/// By which means of the kernel a command is held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Walls {
+    /// Landlock: what may be read and written.
+    pub(super) files: bool,
+    /// Namespaces of its own for mounts and the network.
+    pub(super) namespaces: bool,
+    /// A filter of system calls: which sockets there can be.
+    pub(super) calls: bool,
+}
+
+/// Whom a command can talk to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Network {
+    /// Nobody, not even itself over the network.
+    #[default]
+    None,
+    /// The processes that it started.
+    Loopback,
+    Open,
+}
+
+/// Longest plan that is read: thousands of long paths.
+pub(super) const MAX_BYTES: u64 = 8 * 1024 * 1024;
+
+const WALLS: &str = "walls";
+const NETWORK: &str = "network";
+const PATHS: [&str; 4] = ["write", "hide", "fix", "anchor"];
+
+impl Plan {
+    /// Records that end with NUL, which no path holds: a word, a blank, and what it is about.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let Walls { files, namespaces, calls } = self.walls;
+        let walls: String = [(files, 'f'), (namespaces, 'n'), (calls, 'c')]
+            .into_iter()
+            .filter_map(|(is_up, letter)| is_up.then_some(letter))
+            .collect();
+        let network = match self.network {
+            Network::None => "none",
+            Network::Loopback => "loopback",
+            Network::Open => "open",
+        };
+        let mut bytes = Vec::new();
+        let mut record = |word: &str, value: &OsStr| {
+            bytes.extend_from_slice(word.as_bytes());
+            bytes.push(b' ');
+            bytes.extend_from_slice(value.as_bytes());
+            bytes.push(0);
+        };
+        record(WALLS, OsStr::new(&walls));
+        record(NETWORK, OsStr::new(network));
+        for (word, paths) in PATHS.iter().zip([&self.writable, &self.hidden, &self.fixed, &self.anchored]) {
+            for path in paths {
+                record(word, path.as_os_str());
+            }
+        }
+        bytes
+    }
+
+    /// The error says which record was not understood; none is left out.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let mut plan = Self::default();
+        let mut has_walls = false;
+        for record in bytes.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+            let unknown = || format!("no such wall: {}", String::from_utf8_lossy(record));
+            let blank = record.iter().position(|byte| *byte == b' ').ok_or_else(unknown)?;
+            let (word, value) = (&record[..blank], &record[blank + 1..]);
+            let word = std::str::from_utf8(word).map_err(|_| unknown())?;
+            let paths = match word {
+                WALLS => {
+                    has_walls = true;
+                    plan.walls = Walls::decode(value).ok_or_else(unknown)?;
+                    continue;
+                }
+                NETWORK => {
+                    plan.network = match value {
+                        b"none" => Network::None,
+                        b"loopback" => Network::Loopback,
+                        b"open" => Network::Open,
+                        _ => return Err(unknown()),
+                    };
+                    continue;
+                }
+                "write" => &mut plan.writable,
+                "hide" => &mut plan.hidden,
+                "fix" => &mut plan.fixed,
+                "anchor" => &mut plan.anchored,
+                _ => return Err(unknown()),
+            };
+            paths.push(PathBuf::from(OsString::from_vec(value.to_owned())));
+        }
+        if has_walls { Ok(plan) } else { Err("it came without walls".to_owned()) }
+    }
+}
+
+impl Walls {
+    fn decode(letters: &[u8]) -> Option<Self> {
+        let mut walls = Self::default();
+        for letter in letters {
+            match letter {
+                b'f' => walls.files = true,
+                b'n' => walls.namespaces = true,
+                b'c' => walls.calls = true,
+                _ => return None,
+            }
+        }
+        Some(walls)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_arrives_as_it_was_sent() {
+        let odd = PathBuf::from(OsString::from_vec(b"/a b\n/\xff".to_vec()));
+        let plan = Plan {
+            walls: Walls { files: true, namespaces: false, calls: true },
+            network: Network::Loopback,
+            writable: vec!["/work".into(), odd],
+            hidden: vec!["/home/u/.ssh".into()],
+            fixed: vec!["/work/.git/config".into()],
+            anchored: vec!["/work/.git".into()],
+        };
+        assert_eq!(Plan::decode(&plan.encode()), Ok(plan));
+        assert_eq!(Plan::decode(&Plan::default().encode()), Ok(Plan::default()));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_never_left_out() {
+        for (text, error) in [
+            ("", "it came without walls"),
+            ("write /work\0", "it came without walls"),
+            ("walls fx\0", "no such wall: walls fx"),
+            ("walls f\0network some\0", "no such wall: network some"),
+            ("walls f\0hold /work\0", "no such wall: hold /work"),
+            ("walls\0", "no such wall: walls"),
+        ] {
+            assert_eq!(Plan::decode(text.as_bytes()), Err(error.to_owned()), "{text:?}");
+        }
+    }
+}
