@@ -82,8 +82,7 @@ fn milliseconds(time: Duration) -> f64 {
 async fn run(folder: &Path, sandbox: Option<&Sandbox>) {
     let settings = ToolSettings { sandbox: sandbox.cloned(), ..ToolSettings::default() };
     let workspace = Arc::new(Workspace::new(vec![folder.to_owned()]));
-    let context =
-        ToolContext { files: Arc::new(TurnFiles::new(workspace)), cancel: CancellationToken::new() };
+    let context = ToolContext::new(Arc::new(TurnFiles::new(workspace)), CancellationToken::new());
     let arguments = r#"{"command": "true"}"#.to_owned();
     let call = ToolCall { id: "1".into(), name: "run_command".into(), arguments, raw: None };
     let prepared = Toolbox::standard(&settings).prepare(&call).expect("a call that fits");

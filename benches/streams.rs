@@ -39,7 +39,7 @@ use askls::{
         responses::ResponsesClient,
     },
     protocol::{Event, Item, UserMessage, Wire},
-    tools::{ToolSettings, Toolbox},
+    tools::{ToolSettings, Toolbox, jobs::Jobs},
     workspace::{TurnFiles, Workspace},
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture};
@@ -410,7 +410,9 @@ async fn turn(wire: Wire, base_url: &str, events: impl EventSink + 'static) -> S
         events: Arc::new(events),
         approver: Arc::new(Nobody),
         applier: None,
+        jobs: Jobs::default(),
         cancel: CancellationToken::new(),
+        last_step: CancellationToken::new(),
     };
     let input = UserInput { prompt: "count".to_owned(), ..UserInput::default() };
     let result = agent.run_turn(&mut Thread::new(), input, &context).await;

@@ -24,7 +24,7 @@ use askls::{
     },
     model::{ModelClient, chat::ChatClient, http::Endpoint, responses::ResponsesClient},
     protocol::Event,
-    tools::{ToolSettings, Toolbox},
+    tools::{ToolSettings, Toolbox, jobs::Jobs},
     workspace::{TurnFiles, Workspace},
 };
 use futures::{FutureExt, future::BoxFuture};
@@ -94,7 +94,9 @@ async fn turn(wire: &str, base_url: &str, folder: &std::path::Path) {
         events: Arc::new(Silent),
         approver: Arc::new(Silent),
         applier: None,
+        jobs: Jobs::default(),
         cancel: CancellationToken::new(),
+        last_step: CancellationToken::new(),
     };
     let input = UserInput { prompt: "read them all".to_owned(), ..UserInput::default() };
     let result = agent.run_turn(&mut Thread::new(), input, &context).await;

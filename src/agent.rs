@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     model::{ModelClient, ToolChoice},
     protocol::{Cost, Event, Fault, Limit, StopReason, ToolCall, ToolOutput, Usage},
-    tools::{Toolbox, output::one_line},
+    tools::{Toolbox, jobs::Jobs, output::one_line},
     workspace::TurnFiles,
 };
 
@@ -72,8 +72,12 @@ pub struct TurnContext {
     pub approver: Arc<dyn Approver>,
     /// Applies the edits of each step before the next one; without it they stay staged for the face to take at the end.
     pub applier: Option<Arc<dyn EditApplier>>,
+    /// What the thread has running in the background.
+    pub jobs: Jobs,
     /// Firing it ends the turn soon, with every call answered and the thread fit for the next turn.
     pub cancel: CancellationToken,
+    /// Firing it ends the turn after the step that runs: its calls come to their ends, and no request follows.
+    pub last_step: CancellationToken,
 }
 
 /// Where events go. Called in order from one task at a time; must not block, and may panic without harm to the turn.
@@ -219,7 +223,7 @@ impl Agent {
             progress.last_tool = calls.last().map(|call| call.name.clone());
             progress.last_words.clone_from(&words);
             calls::run(self, thread, calls, &mut guard, context, events).await;
-            if context.cancel.is_cancelled() {
+            if context.cancel.is_cancelled() || context.last_step.is_cancelled() {
                 return Ending::cancelled(words);
             }
             if let Some((stop_reason, mut detail)) = guard.step_ended() {

@@ -178,6 +178,19 @@ pub enum Event {
         target: String,
         arguments: String,
     },
+    /// What a call that runs has printed since the last such event; at most four a second, and only of calls that take
+    /// their time. The output of the call repeats it.
+    ToolOutput {
+        call_id: String,
+        /// Whole lines before those of `text` that are left out here.
+        #[serde(skip_serializing_if = "is_zero")]
+        skipped_lines: u64,
+        /// Whole lines, cleaned of what steers terminals.
+        text: String,
+        /// The line after them as far as it has come: a prompt, a progress bar.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        unfinished: String,
+    },
     ToolEnded {
         call_id: String,
         name: String,
@@ -237,6 +250,11 @@ pub enum Event {
         #[serde(rename = "cost_usd", skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

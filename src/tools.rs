@@ -5,12 +5,16 @@ pub mod access;
 pub mod apply_patch;
 pub mod delete_file;
 pub mod edit_file;
+pub mod jobs;
 pub mod list_files;
 pub mod move_file;
 pub mod output;
+pub mod printed;
 pub mod read_file;
+pub mod read_job;
 pub mod run_command;
 pub mod search;
+pub mod stop_job;
 pub mod write_file;
 
 mod arguments;
@@ -30,11 +34,13 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     model::ToolSpec,
     protocol::ToolCall,
-    workspace::{FileError, Outlook, TurnFiles},
+    workspace::{FileError, Outlook, TurnFiles, outputs::Outputs},
 };
 pub use access::{Access, CommandText, Extent, Grammar};
 
+use jobs::Jobs;
 use output::{bounded, cut_line, one_line};
+use printed::Printed;
 
 /// What a call can do to the world: decides about approval and about running side by side, never the tool's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +49,8 @@ pub enum Effect {
     Read,
     /// Stages an edit, which the user sees before it happens.
     Edit,
+    /// Ends what the agent itself has started, and touches nothing else: it needs no consent.
+    Stop,
     /// Runs a program with the user's rights.
     Execute,
     /// Talks to another machine.
@@ -77,6 +85,11 @@ pub trait Tool: Send + Sync + 'static {
         Access::default()
     }
 
+    /// Whether the call waits for what changes by itself, so that to make it again is no loop.
+    fn waits(_args: &Self::Args) -> bool {
+        false
+    }
+
     /// The output is a text for the model; so is the error, which says what was wrong and what to try.
     fn run(
         &self,
@@ -92,6 +105,17 @@ pub struct ToolContext {
     pub files: Arc<TurnFiles>,
     /// Fires when the turn is cancelled; a call that goes on for long must watch it.
     pub cancel: CancellationToken,
+    /// The background jobs of the thread.
+    pub jobs: Jobs,
+    /// Where the call tells what it prints while it runs.
+    pub printed: Printed,
+}
+
+impl ToolContext {
+    /// For a call in a thread without jobs, on which nobody looks while it runs.
+    pub fn new(files: Arc<TurnFiles>, cancel: CancellationToken) -> Self {
+        Self { files, cancel, jobs: Jobs::default(), printed: Printed::default() }
+    }
 }
 
 /// Why a call could not do what was asked, in words for the model.
@@ -116,7 +140,7 @@ async fn look<T: Send + 'static>(
     context: ToolContext,
     look: impl FnOnce(&TurnFiles) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    let ToolContext { files, cancel } = context;
+    let ToolContext { files, cancel, .. } = context;
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(cancelled()),
@@ -130,7 +154,7 @@ async fn stage(
     context: ToolContext,
     stage: impl FnOnce(&TurnFiles) -> Result<String, ToolError> + Send + 'static,
 ) -> Result<String, ToolError> {
-    let ToolContext { files, cancel } = context;
+    let ToolContext { files, cancel, .. } = context;
     if cancel.is_cancelled() {
         return Err(cancelled());
     }
@@ -165,6 +189,8 @@ pub struct Prepared {
     pub target: String,
     pub preview: String,
     pub access: Access,
+    /// Whether it waits; see [`Tool::waits`].
+    pub waits: bool,
     run: Box<dyn FnOnce(ToolContext) -> BoxFuture<'static, Result<String, ToolError>> + Send>,
 }
 
@@ -196,6 +222,8 @@ pub struct ToolSettings {
     pub project: crate::protocol::ProjectSettings,
     /// What commands are held by; `None` means nothing but the user's consent.
     pub sandbox: Option<run_command::sandbox::Sandbox>,
+    /// Where outputs go that are too long to be shown; `None` means that their middle is lost.
+    pub outputs: Option<Outputs>,
 }
 
 impl Toolbox {
@@ -203,13 +231,15 @@ impl Toolbox {
     pub fn standard(settings: &ToolSettings) -> Self {
         Self::default()
             .with(list_files::ListFiles)
-            .with(read_file::ReadFile)
+            .with(read_file::ReadFile::new(settings))
             .with(search::Search)
             .with(edit_file::EditFile)
             .with(write_file::WriteFile)
             .with(delete_file::DeleteFile)
             .with(move_file::MoveFile)
             .with(run_command::RunCommand::new(settings))
+            .with(read_job::ReadJob)
+            .with(stop_job::StopJob)
             .with(apply_patch::ApplyPatch)
     }
 
@@ -328,6 +358,7 @@ impl<T: Tool> ErasedTool for Typed<T> {
             target: T::target(&args),
             preview: T::preview(&args, roots),
             access: tool.access(&args),
+            waits: T::waits(&args),
             run: Box::new(move |context| {
                 Box::pin(async move {
                     let answer = tool.run(args, context).await;
@@ -372,7 +403,7 @@ mod tests {
         let answer = toolbox.prepare(&call("mul")).err().map(|error| error.to_string());
         assert_eq!(
             answer.as_deref(),
-            Some("there is no tool named mul; use one of: list_files, read_file, search")
+            Some("there is no tool named mul; use one of: list_files, read_file, read_job, search")
         );
         let answer = Toolbox::default().prepare(&call("mul")).err().map(|error| error.to_string());
         assert_eq!(answer.as_deref(), Some("there is no tool named mul; there are no tools now"));
@@ -389,12 +420,14 @@ mod tests {
                 "list_files",
                 "move_file",
                 "read_file",
+                "read_job",
                 "run_command",
                 "search",
+                "stop_job",
                 "write_file"
             ]
         );
-        assert_eq!(names(&toolbox.only_reading()), ["list_files", "read_file", "search"]);
+        assert_eq!(names(&toolbox.only_reading()), ["list_files", "read_file", "read_job", "search"]);
     }
 
     #[test]
@@ -576,7 +609,7 @@ mod tests {
                   "type": "integer"
                 },
                 "path": {
-                  "description": "File to read, relative to the workspace.",
+                  "description": "File to read, relative to the workspace; or the output of a command by the name that run_command gave it.",
                   "type": "string"
                 },
                 "start_line": {
@@ -590,10 +623,44 @@ mod tests {
               ],
               "type": "object"
             }
-            run_command: Run a command line in the user's shell and read what it prints (standard output and errors together, the middle left out when it is long) and its exit code. Use it to build, to run tests, and for what no other tool does; to list, read, search and change files use the other tools: they see unsaved changes and staged edits, commands see only what is on disk. The user may be asked first. There is no input and no terminal: use options that ask nothing. What the command leaves running in the background is ended with it, so start a server and use it in one command. Variables that look like keys or passwords are not in its environment. It may run in a sandbox: it changes only the workspace and temporary folders, cannot read secrets, and has no network but what it starts itself on 127.0.0.1.
+            read_job: Read what a background job, which run_command has started, printed since it was read last (of its last 2,000 lines), and whether it still runs. Without `id` it lists all jobs. To wait for a job to end give `wait` instead of asking again and again.
             {
               "additionalProperties": false,
               "properties": {
+                "all": {
+                  "default": false,
+                  "description": "Read again all that is kept, not only what is new. Default: false.",
+                  "type": "boolean"
+                },
+                "id": {
+                  "description": "Number of the job. Default: list all jobs.",
+                  "minimum": 1,
+                  "type": "integer"
+                },
+                "wait": {
+                  "description": "Seconds to wait for its end first, at most 600. Default: 0.",
+                  "maximum": 600,
+                  "minimum": 0,
+                  "type": "integer"
+                }
+              },
+              "type": "object"
+            }
+            run_command: Run a command line in the user's shell and read what it prints (standard output and errors together, the middle left out when it is long) and its exit code. Use it to build, to run tests, and for what no other tool does; to list, read, search and change files use the other tools: they see unsaved changes and staged edits, commands see only what is on disk. The user may be asked first. There is no input and no terminal: use options that ask nothing. What the command leaves running is ended with it: start servers and watchers with `background`, and see to them with read_job and stop_job. Variables that look like keys or passwords are not in its environment. It may run in a sandbox: it changes only the workspace and temporary folders, cannot read secrets, and has no network but what it starts itself on 127.0.0.1.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "background": {
+                  "default": false,
+                  "description": "Let it run on as a background job: the answer comes after a second, with its number and first output. It has no time-out unless `timeout` is given, and ends with the thread at the latest. In a sandbox without network no other command reaches its ports: start a server and use it in one command there. Default: false.",
+                  "type": "boolean"
+                },
+                "background_after": {
+                  "description": "The same, but only when it has not ended after so many seconds, at most 600: for a command that may take long. 10 is a good choice.",
+                  "maximum": 600,
+                  "minimum": 1,
+                  "type": "integer"
+                },
                 "command": {
                   "description": "The command line, as for `sh -c` (on Windows `cmd /C`).",
                   "type": "string"
@@ -646,6 +713,21 @@ mod tests {
               },
               "required": [
                 "pattern"
+              ],
+              "type": "object"
+            }
+            stop_job: End a background job that run_command has started, with everything that it started, and read what it printed last.
+            {
+              "additionalProperties": false,
+              "properties": {
+                "id": {
+                  "description": "Number of the job, as read_job lists it.",
+                  "minimum": 1,
+                  "type": "integer"
+                }
+              },
+              "required": [
+                "id"
               ],
               "type": "object"
             }

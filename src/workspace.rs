@@ -15,6 +15,7 @@ mod ignore_rules;
 pub mod kept_rules;
 mod line_diff;
 pub mod matcher;
+pub mod outputs;
 pub mod overlay;
 pub mod paths;
 pub mod place;

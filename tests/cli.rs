@@ -791,6 +791,23 @@ async fn a_cancelled_command_is_gone_with_its_children() {
     }
 }
 
+// SPEC C5
+#[cfg(unix)]
+#[tokio::test]
+async fn a_background_job_is_seen_at_work_and_ends_with_its_turn() {
+    let script = "trap '' TERM; sleep 600 & echo $$ $! >pids; echo ready; wait";
+    let job = call("run_command", json!({"command": script, "background": true}));
+    let model = FakeModel::start(Wire::Chat, [job, text("It runs.")]);
+    let place = Place::new(&[]).with_model(&model);
+    let ran = place.run(&["ask", "-v", "--approve", "all", "go"]).await;
+    ran.assert_code(0)
+        .assert_stderr(" | ready\n")
+        .assert_stderr("a background job ends with this turn: trap '' TERM; ");
+    for pid in fs::read_to_string(place.project("pids")).unwrap().split_whitespace() {
+        assert!(is_gone(pid), "{pid} still runs");
+    }
+}
+
 /// Whether a process does not run; one that only waits for its parent to look does not.
 #[cfg(unix)]
 fn is_gone(pid: &str) -> bool {

@@ -109,10 +109,8 @@ impl Place {
     async fn call(&self, arguments: Value) -> Answer {
         let settings = ToolSettings { sandbox: Some(self.sandbox.clone()), ..ToolSettings::default() };
         let roots = vec![self.path("home/project")];
-        let context = ToolContext {
-            files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(roots)))),
-            cancel: CancellationToken::new(),
-        };
+        let files = Arc::new(TurnFiles::new(Arc::new(Workspace::new(roots))));
+        let context = ToolContext::new(files, CancellationToken::new());
         let call = ToolCall {
             id: "1".into(),
             name: "run_command".into(),

@@ -143,7 +143,7 @@ impl ApprovalPolicy {
             return Decision::Ask { why: format!("it may show what `{rule}` is about"), always: Vec::new() };
         }
         let least = match facts.effect {
-            Effect::Read => Approvals::None,
+            Effect::Read | Effect::Stop => Approvals::None,
             Effect::Edit => Approvals::Edits,
             Effect::Execute | Effect::Network => Approvals::All,
         };
@@ -232,7 +232,7 @@ fn same(facts: &Facts) -> (&'static str, Option<String>) {
 /// What one yes for a thread covers.
 fn alike(facts: &Facts) -> (&'static str, Option<String>) {
     match facts.effect {
-        Effect::Read | Effect::Edit => (facts.tool, None),
+        Effect::Read | Effect::Edit | Effect::Stop => (facts.tool, None),
         Effect::Execute | Effect::Network => same(facts),
     }
 }

@@ -2,6 +2,7 @@
 //! call order.
 
 use std::{
+    convert::Infallible,
     panic::AssertUnwindSafe,
     path::PathBuf,
     sync::Arc,
@@ -12,7 +13,11 @@ use futures::{FutureExt, StreamExt, stream};
 
 use crate::{
     protocol::{Event, ToolCall, ToolOutput},
-    tools::{Effect, Prepared, ToolContext, ToolError, output::one_line},
+    tools::{
+        Effect, Prepared, ToolContext, ToolError,
+        output::one_line,
+        printed::{Bookmark, News, Printed},
+    },
     workspace::FilePath,
 };
 
@@ -38,6 +43,12 @@ const MAX_TARGET_CHARS: usize = 80;
 
 /// How long a cancelled call may take to end by itself before it is dropped: the kill ladder's 700 ms and some.
 const CANCEL_GRACE: Duration = Duration::from_millis(900);
+
+/// At most four looks a second at what a call prints; one that is over sooner shows its output at its end.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Bytes of what a call printed that are shown at once: more than a person reads in a quarter of a second.
+const MAX_SHOWN_BYTES: usize = 8 * 1024;
 
 /// A call after it was looked at and before it runs.
 enum Admitted {
@@ -134,13 +145,16 @@ async fn run_all(
 
 /// `roots` are the workspace's folders.
 fn admit(agent: &Agent, call: ToolCall, guard: &mut LoopGuard, roots: &[PathBuf]) -> Admitted {
-    if let Err(reason) = guard.admit(&call) {
+    let prepared = agent.tools.prepare_in(&call, roots);
+    if prepared.as_ref().is_ok_and(|prepared| prepared.waits) {
+        guard.admit_waiting();
+    } else if let Err(reason) = guard.admit(&call) {
         return refused(call, reason);
     }
     if agent.first_tool == FirstTool::None {
         return refused(call, "no tool may be called in this turn: answer in words".to_owned());
     }
-    match agent.tools.prepare_in(&call, roots) {
+    match prepared {
         Ok(prepared) => Admitted::Ready(call, prepared),
         Err(ToolError(reason)) => {
             if !is_json(&call.arguments) {
@@ -309,7 +323,13 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     });
     let started = Instant::now();
     let (call, result) = match admitted {
-        Admitted::Ready(call, prepared) => (call, run_one(prepared, context).await),
+        Admitted::Ready(call, prepared) => {
+            let mut watcher =
+                Watcher { call_id: &call.id, printed: Printed::default(), seen: Bookmark::default(), events };
+            let result = run_one(prepared, context, &mut watcher).await;
+            watcher.show_rest();
+            (call, result)
+        }
         Admitted::Refused { call, reason, .. } => (call, Err(reason)),
     };
     let is_error = result.is_err();
@@ -321,9 +341,17 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
 }
 
 /// The tool's output or a text that says why there is none; a panic and a time-out are such texts too.
-async fn run_one(prepared: Prepared, context: &TurnContext) -> Result<String, String> {
+async fn run_one(
+    prepared: Prepared,
+    context: &TurnContext,
+    watcher: &mut Watcher<'_>,
+) -> Result<String, String> {
     let (name, effect) = (prepared.name, prepared.effect);
-    let tool_context = ToolContext { files: context.files.clone(), cancel: context.cancel.clone() };
+    let tool_context = ToolContext {
+        jobs: context.jobs.clone(),
+        printed: watcher.printed.clone(),
+        ..ToolContext::new(context.files.clone(), context.cancel.clone())
+    };
     // The closure that makes the future is the tool's code too: a panic in it is caught as well.
     let running = AssertUnwindSafe(async move { prepared.run(tool_context).await }).catch_unwind();
     let cancelled_for_long = async {
@@ -336,14 +364,48 @@ async fn run_one(prepared: Prepared, context: &TurnContext) -> Result<String, St
             Ok(result) => result.map_err(|ToolError(reason)| reason),
             Err(_) => Err(format!("{name} broke down (a fault in askls, not in your call); try another way")),
         },
+        never = watcher.watch() => match never {},
         () = cancelled_for_long => Err(match effect {
             Effect::Execute => {
                 format!("{name} was cancelled before it ended; what it started on its own may still run")
             }
-            Effect::Read | Effect::Edit | Effect::Network => format!("{name} was cancelled before it ended"),
+            Effect::Read | Effect::Edit | Effect::Stop | Effect::Network => {
+                format!("{name} was cancelled before it ended")
+            }
         }),
         () = tokio::time::sleep(CALL_TIMEOUT) => {
             Err(format!("{name} did not end within {} s and was given up", CALL_TIMEOUT.as_secs()))
+        }
+    }
+}
+
+/// Shows what a call prints while it runs.
+struct Watcher<'a> {
+    call_id: &'a str,
+    printed: Printed,
+    seen: Bookmark,
+    events: &'a Events<'a>,
+}
+
+impl Watcher<'_> {
+    async fn watch(&mut self) -> Infallible {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            self.show();
+        }
+    }
+
+    /// What came after the last look, of a call that was seen to print.
+    fn show_rest(&mut self) {
+        if self.seen != Bookmark::default() {
+            self.show();
+        }
+    }
+
+    fn show(&mut self) {
+        if let Some(News { skipped, text, unfinished }) = self.printed.news(&mut self.seen, MAX_SHOWN_BYTES) {
+            let call_id = self.call_id.to_owned();
+            self.events.emit(&Event::ToolOutput { call_id, skipped_lines: skipped, text, unfinished });
         }
     }
 }

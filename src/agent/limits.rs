@@ -195,6 +195,12 @@ impl LoopGuard {
         ))
     }
 
+    /// Takes note of a call that waits for what changes by itself: however often it comes, it is no circle.
+    pub(super) fn admit_waiting(&mut self) {
+        self.last = None;
+        self.repeats = 0;
+    }
+
     /// Whether the last call that was admitted ends the turn: those after it in the reply do not run.
     pub(super) fn must_stop(&self) -> bool {
         let stopped_at = match self.repeated_calls {

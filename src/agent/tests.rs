@@ -265,6 +265,7 @@ struct Bench {
     approver: Arc<Always>,
     ran: Arc<AtomicUsize>,
     cancel: CancellationToken,
+    last_step: CancellationToken,
 }
 
 impl Bench {
@@ -292,6 +293,7 @@ impl Bench {
             approver: Arc::new(Always(answer, AtomicUsize::new(0))),
             ran,
             cancel: CancellationToken::new(),
+            last_step: CancellationToken::new(),
         }
     }
 
@@ -301,7 +303,9 @@ impl Bench {
             events: self.events.clone(),
             approver: self.approver.clone(),
             applier: None,
+            jobs: Jobs::default(),
             cancel: self.cancel.clone(),
+            last_step: self.last_step.clone(),
         }
     }
 
@@ -340,6 +344,7 @@ fn shown(event: &Event) -> Option<String> {
             format!("used: {} {}{}", usage.input_tokens, usage.output_tokens, cost.unwrap_or_default())
         }
         Event::TurnStarted { .. }
+        | Event::ToolOutput { .. }
         | Event::ToolEnded { .. }
         | Event::EditProposed { .. }
         | Event::TurnEnded { .. } => return None,

@@ -151,7 +151,7 @@ fn rules_for(rules: &[Rule]) -> String {
 /// The least that `--approve` has to say for a call to go ahead without a question.
 fn least_approval(effect: Effect) -> &'static str {
     match effect {
-        Effect::Read => "none",
+        Effect::Read | Effect::Stop => "none",
         Effect::Edit => "edits",
         Effect::Execute | Effect::Network => "all",
     }

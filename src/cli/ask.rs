@@ -16,7 +16,7 @@ use crate::{
     model::{ModelError, select},
     protocol::{Event, Limit, StopReason, ThreadId, Usage},
     signals::Signals,
-    tools::Toolbox,
+    tools::{Toolbox, jobs::Jobs},
     workspace::{
         EditProposal, Outlook, TurnFiles, Workspace,
         checkpoints::{Checkpoints, TurnMark, Unapplied},
@@ -58,12 +58,15 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     let kept_rules = roots.first().and_then(|root| loaded.settings.kept_rules(root));
     let files = Arc::new(TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook));
     let cancel = CancellationToken::new();
+    let jobs = Jobs::default();
     let context = TurnContext {
         files: Arc::clone(&files),
         events: Arc::new(printer.clone()),
         approver: approver(&printer, loaded.settings.approval_timeout(), kept_rules)?,
         applier: None,
+        jobs: jobs.clone(),
         cancel: cancel.clone(),
+        last_step: CancellationToken::new(),
     };
     let thread = Thread::new();
     let thread_id = thread.id().clone();
@@ -83,12 +86,17 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
                     if !matches!(tokio::time::timeout(LAST_MOMENT, turn).await, Ok(Ok(_))) {
                         printer.emit(&given_up(thread_id));
                     }
+                    jobs.end().await;
                     let _ = tokio::time::timeout(LAST_MOMENT, printer.flush()).await;
                     return Ok(Exit::Turn(StopReason::Cancelled));
                 }
             }
         }
     };
+    for job in jobs.running() {
+        printer.notice(format!("a background job ends with this turn: {job}"));
+    }
+    jobs.end().await;
     let exit = match ended {
         Ok(Ok(result)) => {
             finish(&result, files.proposal(), &files, &printer, arguments.apply.then_some(keeper)).await

@@ -178,6 +178,15 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                 let name = one_line(name, LONGEST_NAME);
                 self.notice(format!(" [tool] {name} {}", one_line(about, LONGEST_CALL)).trim_end());
             }
+            Event::ToolOutput { skipped_lines, text, .. } if self.style.detail == Detail::All => {
+                if *skipped_lines > 0 {
+                    self.notice(&format!(" | … {skipped_lines} lines"));
+                }
+                for line in text.lines() {
+                    self.notice(format!(" | {}", one_line(line, LONGEST_CALL)).trim_end());
+                }
+            }
+            Event::ToolOutput { .. } => {}
             Event::ToolEnded { name, output, is_error, .. } => {
                 let name = one_line(name, LONGEST_NAME);
                 match (is_error, self.style.detail) {
@@ -281,6 +290,7 @@ fn is_step_whole(event: &Event) -> bool {
         Event::Usage { .. }
         | Event::StepStarted { .. }
         | Event::ToolStarted { .. }
+        | Event::ToolOutput { .. }
         | Event::ToolEnded { .. }
         | Event::EditProposed { .. }
         | Event::TurnEnded { .. } => true,
@@ -512,6 +522,29 @@ mod tests {
             expect![[r#"
                 2> [tool] read_file -> é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é é …
                 2> [tool] read_file -> 界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界界
+            "#]],
+        );
+    }
+
+    // SPEC C5
+    #[test]
+    fn what_a_call_prints_is_for_those_who_want_all() {
+        let output = Event::ToolOutput {
+            call_id: "c1".to_owned(),
+            skipped_lines: 3,
+            text: "one\n\ntwo\n".to_owned(),
+            unfinished: "50 %".to_owned(),
+        };
+        check(Style::default(), std::slice::from_ref(&output), expect![""], expect![""]);
+        check(
+            all(),
+            &[output],
+            expect![""],
+            expect![[r#"
+                2> | … 3 lines
+                2> | one
+                2> |
+                2> | two
             "#]],
         );
     }

@@ -24,6 +24,7 @@ use crate::{
         ToolSettings,
         run_command::sandbox::{Sandbox, TEMPORARY_FOLDERS},
     },
+    workspace::outputs::Outputs,
 };
 
 impl Settings {
@@ -123,6 +124,7 @@ impl Settings {
             hidden_variable: self.values.api_key_env.clone(),
             project: self.of_project(None),
             sandbox: self.sandbox(),
+            outputs: self.cache_folder().map(|folder| Outputs::new(folder.join("outputs"))),
         }
     }
 

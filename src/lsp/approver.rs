@@ -166,6 +166,7 @@ fn text(question: &Question) -> Result<(String, &'static [&'static str]), String
         Effect::Edit => ("change", ":"),
         Effect::Network => ("use the network", ":"),
         Effect::Read => ("read", ":"),
+        Effect::Stop => ("stop", ":"),
     };
     let (what, colon) = what;
     let why = one_line(&question.why, MAX_REASON);

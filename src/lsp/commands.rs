@@ -16,6 +16,7 @@ use crate::{
         report::{Report, line, shown_json},
     },
     protocol::{ThreadId, with_whole_numbers},
+    tools::jobs::Jobs,
     workspace::{checkpoints::Direction, position},
 };
 
@@ -36,7 +37,7 @@ const STATUS: &str = "askls.status";
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Command {
     Ask(AskParams),
-    Stop(ThreadParams),
+    Stop(StopParams),
     AcceptEdits(AcceptParams),
     RejectEdits(EditParams),
     ShowEdits(EditParams),
@@ -69,6 +70,27 @@ pub(super) struct AskParams {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ThreadParams {
     thread_id: Option<ThreadId>,
+}
+
+/// The arguments of `askls.stop`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StopParams {
+    /// Absent: all threads.
+    thread_id: Option<ThreadId>,
+    #[serde(default)]
+    after: StopAfter,
+}
+
+/// When a turn stops that is told to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum StopAfter {
+    /// At once, and background jobs with it.
+    #[default]
+    Nothing,
+    /// When the calls of its step have come to their ends.
+    Step,
 }
 
 /// Which proposed edits are meant.
@@ -140,11 +162,7 @@ pub(super) async fn execute(session: &Arc<Session>, params: ExecuteCommandParams
 async fn run(session: &Arc<Session>, command: Command) -> Result<Value> {
     match command {
         Command::Ask(ask) => turn::ask(session, ask, None, transport::request_cancelled()).await,
-        Command::Stop(ThreadParams { thread_id }) => {
-            let stopped =
-                session.stop_turns(|turn| thread_id.as_ref().is_none_or(|id| *id == turn.thread_id));
-            Ok(json!({ "stopped": stopped }))
-        }
+        Command::Stop(params) => Ok(stop(session, &params)),
         Command::AcceptEdits(AcceptParams { thread_id, uri, hunks, partial, report }) => {
             let params = EditParams { thread_id, uri, hunks };
             Ok(session.accept_edits(&params, partial, report).await.to_json())
@@ -160,15 +178,32 @@ async fn run(session: &Arc<Session>, command: Command) -> Result<Value> {
     }
 }
 
+/// Stops turns, and what agents left running in the background.
+fn stop(session: &Session, StopParams { thread_id, after }: &StopParams) -> Value {
+    let is_meant = |id: &ThreadId| thread_id.as_ref().is_none_or(|meant| meant == id);
+    if *after == StopAfter::Step {
+        return json!({ "stopped": session.stop_turns_after_step(|turn| is_meant(&turn.thread_id)) });
+    }
+    let stopped = session.stop_turns(|turn| is_meant(&turn.thread_id));
+    let mut result = json!({ "stopped": stopped });
+    let jobs: usize = session.all_jobs(is_meant).iter().map(Jobs::stop).sum();
+    if jobs > 0 {
+        result["jobs"] = json!(jobs);
+    }
+    result
+}
+
 /// Which model answers and why, and what goes on. May ask local servers whether they are there.
 async fn status(session: &Arc<Session>) -> Value {
     let settings = session.settings().await;
     let warnings = session.settings.warnings();
     let (running, proposals) = (session.turn_count(), session.offers.len());
+    let jobs: Vec<String> = session.all_jobs(|_| true).iter().flat_map(Jobs::running).collect();
     let mut status = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "running": running,
         "proposals": proposals,
+        "jobs": jobs,
         "warnings": warnings,
         "settings": {},
     });
@@ -198,6 +233,7 @@ async fn status(session: &Arc<Session>) -> Value {
     };
     lines.push(format!("running turns: {running}"));
     lines.push(format!("proposed edits: {proposals}"));
+    lines.extend(jobs.iter().map(|job| line(format!("background job: {job}"))));
     let set = settings.shown().into_iter().filter(|shown| shown.origin != Origin::Default);
     for shown in set {
         status["settings"][shown.name] = shown_json(&shown);
@@ -354,7 +390,7 @@ mod tests {
 
     #[test]
     fn commands_without_needs_take_nothing() {
-        check("askls.stop", json!([]), expect!["Stop(ThreadParams { thread_id: None })"]);
+        check("askls.stop", json!([]), expect!["Stop(StopParams { thread_id: None, after: Nothing })"]);
         check("askls.newThread", json!([null]), expect!["NewThread"]);
         check(
             "askls.undoTurn",

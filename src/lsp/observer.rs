@@ -215,6 +215,8 @@ struct Line {
     since: Instant,
     /// Calls that run, in the order of their starts: id, and name with target.
     calls: Vec<(String, String)>,
+    /// The last line that a call has printed, and that call's id.
+    printed: Option<(String, String)>,
     usage: Usage,
     cost: Option<Cost>,
 }
@@ -242,6 +244,7 @@ impl Line {
             activity: Activity::InLine,
             since: now,
             calls: Vec::new(),
+            printed: None,
             usage: Usage::default(),
             cost: None,
         }
@@ -272,7 +275,14 @@ impl Line {
                 self.calls.push((call_id.clone(), call.trim_end().to_owned()));
                 self.turn_to(Activity::Calls, now);
             }
+            Event::ToolOutput { call_id, text, unfinished, .. } => {
+                let last = [unfinished].into_iter().map(String::as_str).chain(text.lines().rev());
+                if let Some(line) = last.map(str::trim).find(|line| !line.is_empty()) {
+                    self.printed = Some((call_id.clone(), one_line(line, MAX_TARGET)));
+                }
+            }
             Event::ToolEnded { call_id, .. } => {
+                self.printed.take_if(|(id, _)| id == call_id);
                 // The last call stays in sight until something else begins: most calls are over in a moment.
                 if self.calls.len() > 1 {
                     self.calls.retain(|(id, _)| id != call_id);
@@ -287,8 +297,13 @@ impl Line {
             Event::Discarded => self.turn_to(Activity::Thinking, now),
             Event::TurnStarted { .. } | Event::EditProposed { .. } | Event::TurnEnded { .. } => {}
         }
-        if !matches!(event, Event::ToolStarted { .. } | Event::ToolEnded { .. } | Event::EditProposed { .. })
-            && self.activity != Activity::Calls
+        if !matches!(
+            event,
+            Event::ToolStarted { .. }
+                | Event::ToolOutput { .. }
+                | Event::ToolEnded { .. }
+                | Event::EditProposed { .. }
+        ) && self.activity != Activity::Calls
         {
             self.calls.clear();
         }
@@ -329,6 +344,11 @@ impl Line {
         let seconds = now.saturating_duration_since(self.since).as_secs();
         if seconds >= SHOW_SECONDS_FROM {
             let _ = write!(text, " · {seconds} s");
+        }
+        if let Some((id, line)) = &self.printed
+            && self.calls.last().is_some_and(|(last, _)| last == id)
+        {
+            let _ = write!(text, " · {line}");
         }
         match self.usage.total() {
             0 => {}
@@ -412,6 +432,42 @@ mod tests {
                 step 2 of 50 · waiting for the model · 1.2k tokens
                 step 2 of 50 · answering, 3 characters · 1.2k tokens
                 step 2 of 50 · waiting for the model · 1.2k tokens
+            "#]],
+        );
+    }
+
+    fn printed(id: &str, text: &str, unfinished: &str) -> Event {
+        Event::ToolOutput {
+            call_id: id.to_owned(),
+            skipped_lines: 0,
+            text: text.to_owned(),
+            unfinished: unfinished.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_last_line_that_the_call_in_sight_prints_is_shown() {
+        check(
+            &[
+                started("a", "one"),
+                printed("a", "Compiling\n\n", " "),
+                printed("a", "", "50 %"),
+                started("b", "two"),
+                printed("b", "ok\n", ""),
+                ended("b"),
+                printed("a", "linking\n", ""),
+                ended("a"),
+            ],
+            expect![[r#"
+                waiting for its turn
+                read_file one
+                read_file one · 1 s · Compiling
+                read_file one · 2 s · 50 %
+                read_file two and 1 more
+                read_file two and 1 more · 1 s · ok
+                read_file one · 2 s
+                read_file one · 3 s · linking
+                read_file one · 4 s
             "#]],
         );
     }

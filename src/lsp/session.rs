@@ -10,6 +10,7 @@ use std::{
 };
 
 use dashmap::DashMap;
+use futures::future::join_all;
 use serde_json::Value;
 use tokio::{
     sync::{Notify, Semaphore},
@@ -30,6 +31,7 @@ use crate::{
     agent::Thread,
     config::Environment,
     protocol::ThreadId,
+    tools::jobs::Jobs,
     workspace::{Workspace, paths},
 };
 
@@ -82,6 +84,8 @@ struct Slot {
     last_used: u64,
     /// What the model is to be told with the next turn.
     news: Vec<String>,
+    /// What it has running in the background; ended when the thread is forgotten.
+    jobs: Jobs,
 }
 
 /// A turn that runs or waits in line.
@@ -91,6 +95,8 @@ pub(super) struct RunningTurn {
     /// The token under which the client sees its progress.
     pub(super) progress: Option<ProgressToken>,
     pub(super) task: Option<AbortHandle>,
+    /// Ends it after the step that runs.
+    pub(super) last_step: CancellationToken,
 }
 
 /// Why a turn cannot have a thread.
@@ -222,7 +228,12 @@ impl Session {
     pub(super) fn new_thread(&self) -> ThreadId {
         let thread = Thread::new();
         let id = thread.id().clone();
-        let slot = Slot { thread: Some(thread), last_used: self.next_number(), news: Vec::new() };
+        let slot = Slot {
+            thread: Some(thread),
+            last_used: self.next_number(),
+            news: Vec::new(),
+            jobs: Jobs::default(),
+        };
         self.threads.insert(id.clone(), slot);
         self.forget_old_threads();
         id
@@ -252,6 +263,16 @@ impl Session {
 
     pub(super) fn take_news(&self, id: &ThreadId) -> Vec<String> {
         self.threads.get_mut(id).map(|mut slot| std::mem::take(&mut slot.news)).unwrap_or_default()
+    }
+
+    /// The background jobs of a thread.
+    pub(super) fn jobs(&self, id: &ThreadId) -> Jobs {
+        self.threads.get(id).map(|slot| slot.jobs.clone()).unwrap_or_default()
+    }
+
+    /// Those of all threads that `is_meant` picks.
+    pub(super) fn all_jobs(&self, is_meant: impl Fn(&ThreadId) -> bool) -> Vec<Jobs> {
+        self.threads.iter().filter(|slot| is_meant(slot.key())).map(|slot| slot.jobs.clone()).collect()
     }
 
     /// A thread that was just made is the last to go.
@@ -301,6 +322,12 @@ impl Session {
         meant.map(|turn| turn.cancel.cancel()).count()
     }
 
+    /// Has the turns that `is_meant` picks end after the step that runs, and says how many there are.
+    pub(super) fn stop_turns_after_step(&self, is_meant: impl Fn(&RunningTurn) -> bool) -> usize {
+        let meant = self.turns.iter().filter(|turn| is_meant(turn.value()));
+        meant.map(|turn| turn.last_step.cancel()).count()
+    }
+
     /// `shutdown`: no turn goes on.
     pub(super) fn stop(&self) {
         self.shut_down.cancel();
@@ -311,7 +338,13 @@ impl Session {
     pub(super) async fn end(&self) {
         self.stop();
         self.tasks.close();
-        if tokio::time::timeout(END_GRACE, self.tasks.wait()).await.is_ok() {
+        let jobs = self.all_jobs(|_| true);
+        let all_end = async {
+            // A turn may leave a command to be ended.
+            self.tasks.wait().await;
+            join_all(jobs.iter().map(Jobs::end)).await;
+        };
+        if tokio::time::timeout(END_GRACE, all_end).await.is_ok() {
             return;
         }
         tracing::warn!("some turns did not end in time");

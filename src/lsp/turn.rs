@@ -47,6 +47,7 @@ pub(super) async fn ask(
         ThreadError::Busy(_) => failed(error.to_string()),
     })?;
     let cancel = session.turn_token();
+    let last_step = CancellationToken::new();
     let own_token = || {
         let number = session.next_number();
         Token::Created(NumberOrString::String(format!("askls-turn-{number}")))
@@ -58,9 +59,10 @@ pub(super) async fn ask(
         cancel: cancel.clone(),
         progress,
         task: None,
+        last_step: last_step.clone(),
     });
     let (settings, fault) = session.settings_of_ask().await;
-    let turn = Turn { session: Arc::clone(session), params, fault, cancel: cancel.clone(), number };
+    let turn = Turn { session: Arc::clone(session), params, fault, cancel: cancel.clone(), last_step, number };
     let is_background = match settings.background() {
         Background::Always => true,
         Background::Never => false,
@@ -98,6 +100,8 @@ struct Turn {
     /// What of the settings it ends with.
     fault: Option<Fault>,
     cancel: CancellationToken,
+    /// Ends the turn after the step that runs.
+    last_step: CancellationToken,
     number: u64,
 }
 
@@ -160,8 +164,9 @@ impl Turn {
         if let (Some(announcement), Some(words)) = (&mut announcement, in_short()) {
             announcement.say(words);
         }
-        if let (Some(announcement), Some(note)) = (&mut announcement, edits.not_saved()) {
-            announcement.add(&note);
+        if let Some(announcement) = &mut announcement {
+            let jobs = run_on(&self.session.jobs(thread_id).running());
+            edits.not_saved().iter().chain(&jobs).for_each(|note| announcement.add(note));
         }
         let in_question = question.and_then(|_| {
             // An answer that opens as a document asks nothing.
@@ -257,7 +262,9 @@ impl Turn {
             events: observer.events(),
             approver,
             applier,
+            jobs: session.jobs(thread.id()),
             cancel: self.cancel.clone(),
+            last_step: self.last_step.clone(),
         };
         agent.run_turn_after(waited, thread, input, &context).await
     }
@@ -294,6 +301,15 @@ fn lines(range: position::Range) -> (u32, u32) {
     let ends_before = range.end.character == 0 && range.end.line > range.start.line;
     let last = if ends_before { range.end.line - 1 } else { range.end.line };
     (range.start.line.saturating_add(1), last.saturating_add(1))
+}
+
+/// What the turn has left running, for the user; each job is named by its command.
+fn run_on(jobs: &[String]) -> Option<String> {
+    let (first, others) = jobs.split_first()?;
+    Some(match others.len() {
+        0 => format!("still running in the background: {first}; askls.stop ends it"),
+        more => format!("still running in the background: {first} and {more} more; askls.stop ends them"),
+    })
 }
 
 fn no_answer(stop_reason: StopReason, detail: Option<String>) -> TurnResult {
@@ -342,6 +358,20 @@ mod tests {
     fn range(start: (u32, u32), end: (u32, u32)) -> position::Range {
         let position = |(line, character)| position::Position { line, character };
         position::Range { start: position(start), end: position(end) }
+    }
+
+    #[test]
+    fn jobs_that_run_on_are_told() {
+        let told = |jobs: &[&str]| run_on(&jobs.iter().map(|&job| job.to_owned()).collect::<Vec<_>>());
+        assert_eq!(told(&[]), None);
+        assert_eq!(
+            told(&["npm start"]).as_deref(),
+            Some("still running in the background: npm start; askls.stop ends it")
+        );
+        assert_eq!(
+            told(&["npm start", "make"]).as_deref(),
+            Some("still running in the background: npm start and 1 more; askls.stop ends them")
+        );
     }
 
     #[test]

@@ -182,6 +182,11 @@ pub(super) fn whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result
     })
 }
 
+/// The same for those that must be there.
+pub(super) fn required_whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    whole_number(deserializer)?.ok_or_else(|| serde::de::Error::custom("expected a whole number, got null"))
+}
+
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};

@@ -85,6 +85,12 @@ impl HeadTail {
         }
     }
 
+    /// Whether something of the text is no longer here.
+    pub fn is_cut(&mut self) -> bool {
+        self.trim_tail();
+        self.cut.bytes > 0
+    }
+
     /// The text, or its head and tail with a line between them that says how much is missing.
     pub fn finish(mut self) -> String {
         self.trim_tail();

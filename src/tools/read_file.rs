@@ -6,17 +6,28 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Access, Effect, Tool, ToolContext, ToolError,
+    Access, Effect, Tool, ToolContext, ToolError, ToolSettings,
     arguments::whole_number,
     look,
     output::{MAX_BYTES, MAX_LINES, cut_line, one_line},
 };
-use crate::workspace::{FileError, FilePath, FileText, TurnFiles, bounded};
+use crate::workspace::{
+    FileError, FilePath, FileText, TurnFiles, bounded,
+    outputs::{OutputName, Outputs},
+};
 
 /// Characters of one line: enough for prose and data, too few for minified code to fill the window.
 const MAX_LINE_CHARS: usize = 2_000;
 
-pub struct ReadFile;
+pub struct ReadFile {
+    outputs: Option<Outputs>,
+}
+
+impl ReadFile {
+    pub fn new(settings: &ToolSettings) -> Self {
+        Self { outputs: settings.outputs.clone() }
+    }
+}
 
 /// Read a text file, or a part of it, with line numbers. Shows what the user sees in the editor, unsaved changes
 /// included, and your own staged edits. At most 2,000 lines and 50 KB a call; the end says how to go on. The number
@@ -25,7 +36,7 @@ pub struct ReadFile;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
-    /// File to read, relative to the workspace.
+    /// File to read, relative to the workspace; or the output of a command by the name that run_command gave it.
     path: String,
     /// First line to read, counted from 1. Default: 1.
     #[serde(default, deserialize_with = "whole_number")]
@@ -56,8 +67,23 @@ impl Tool for ReadFile {
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
-        look(context, move |files| read(files, &args)).await
+        let outputs = self.outputs.clone();
+        look(context, move |files| match OutputName::parse(&args.path) {
+            Some(name) => read_output(outputs.as_ref(), &name, &args),
+            None => read(files, &args),
+        })
+        .await
     }
+}
+
+/// What a command printed, whole.
+fn read_output(outputs: Option<&Outputs>, name: &OutputName, args: &Args) -> Result<String, ToolError> {
+    let text = outputs.and_then(|outputs| outputs.read(name).ok()).ok_or_else(|| {
+        ToolError(format!("there is no {name}: outputs are kept for a week; run the command again"))
+    })?;
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = name.to_string();
+    Ok(Page::of(&shown, &lines, args)?.text(""))
 }
 
 fn read(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
@@ -73,32 +99,57 @@ fn read(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
         return Ok("(the file is empty)".to_owned());
     }
     let origin = origin(files, &path, &file);
-    let total = lines.len();
-    let (start, end) = window(&path, args, total)?;
+    let name = path.to_string();
+    let page = Page::of(&name, &lines, args)?;
+    files.show(&path, &file.text, &page.shown.whole);
+    Ok(page.text(origin))
+}
 
-    let mut shown = NumberedLines::default();
-    let mut last = start - 1;
-    for (number, line) in (start..=end).zip(lines.iter().skip(start - 1)) {
-        let before = shown.text.len();
-        shown.push(number, line);
-        if shown.text.len() > MAX_BYTES && last >= start {
-            shown.take_back(number, before);
-            break;
+/// The lines that one call shows.
+struct Page<'a> {
+    /// What they are of.
+    name: &'a str,
+    shown: NumberedLines,
+    first: usize,
+    last: usize,
+    total: usize,
+    /// Whether the caller asked for no more than this.
+    is_all_asked: bool,
+}
+
+impl<'a> Page<'a> {
+    /// `lines` are not none.
+    fn of(name: &'a str, lines: &[&str], args: &Args) -> Result<Self, ToolError> {
+        let total = lines.len();
+        let (first, end) = window(name, args, total)?;
+        let mut shown = NumberedLines::default();
+        let mut last = first - 1;
+        for (number, line) in (first..=end).zip(lines.iter().skip(first - 1)) {
+            let before = shown.text.len();
+            shown.push(number, line);
+            if shown.text.len() > MAX_BYTES && last >= first {
+                shown.take_back(number, before);
+                break;
+            }
+            last = number;
         }
-        last = number;
+        // Someone who asked for the lines up to here knows that there are more.
+        let is_all_asked = args.end_line.is_some_and(|asked| line_number(asked) <= last);
+        Ok(Self { name, shown, first, last, total, is_all_asked })
     }
-    files.show(&path, &file.text, &shown.whole);
-    let mut text = format!("{path} (lines {start}-{last} of {total}){origin}\n{}", shown.text);
-    let rest = total - last;
-    // Someone who asked for the lines up to here knows that there are more.
-    let asked_for_less = args.end_line.is_some_and(|asked| line_number(asked) <= last);
-    if rest > 0 && !asked_for_less {
-        let noun = if rest == 1 { "line" } else { "lines" };
-        let next = last + 1;
-        // Writing to a string cannot fail.
-        let _ = write!(text, "… {rest} more {noun}: call read_file with start_line {next}");
+
+    fn text(&self, origin: &str) -> String {
+        let Self { name, shown, first, last, total, is_all_asked } = self;
+        let mut text = format!("{name} (lines {first}-{last} of {total}){origin}\n{}", shown.text);
+        let rest = total - last;
+        if rest > 0 && !is_all_asked {
+            let noun = if rest == 1 { "line" } else { "lines" };
+            let next = last + 1;
+            // Writing to a string cannot fail.
+            let _ = write!(text, "… {rest} more {noun}: call read_file with start_line {next}");
+        }
+        text
     }
-    Ok(text)
 }
 
 /// What the text is, when it is not what the disk has.
@@ -120,7 +171,7 @@ fn is_on_disk(path: &FilePath, file: &FileText) -> bool {
 }
 
 /// The first and the last line to show; both exist.
-fn window(path: &FilePath, args: &Args, total: usize) -> Result<(usize, usize), ToolError> {
+fn window(path: &str, args: &Args, total: usize) -> Result<(usize, usize), ToolError> {
     let noun = if total == 1 { "line" } else { "lines" };
     let refuse = |reason: String| Err(ToolError(format!("{reason}; {path} has {total} {noun}")));
     let start = args.start_line.map_or(1, line_number);

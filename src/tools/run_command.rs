@@ -2,14 +2,18 @@
 //! ended when it ends.
 
 mod clean;
+#[cfg_attr(not(target_os = "linux"), path = "run_command/descendants/elsewhere.rs")]
+mod descendants;
 mod environment;
 mod pipe;
 mod process;
+mod recorder;
+mod report;
 pub mod sandbox;
+mod tree;
 
 use std::{
     path::{Path, PathBuf},
-    process::ExitStatus,
     time::Duration,
 };
 
@@ -20,10 +24,14 @@ use super::{
     Access, CommandText, Effect, Tool, ToolContext, ToolError, ToolSettings,
     access::grammar,
     arguments::whole_number,
-    cancelled, look,
+    jobs::{JobEnd, Part},
+    look,
     output::{one_line, visible, visible_path},
 };
-use process::{CommandLine, Ended, Finished, Left};
+use crate::workspace::outputs::Outputs;
+use process::{CommandLine, Watch};
+use recorder::Recorder;
+use report::Report;
 use sandbox::Sandbox;
 
 /// Long enough for most builds and test runs; a hanging command does not hold a turn for longer.
@@ -32,9 +40,9 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 /// What a model may ask for at most, whatever it thinks of its command.
 const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What the output says about commands that read what is only staged.
-const WITHOUT_EDITS: &str =
-    "note: your staged edits are not on disk yet; the command saw the files without them";
+/// How long a job that is to run in the background is looked at before the call is answered: a server that cannot start
+/// has said why by then.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// Longest reason that is shown of why a command has to run without the sandbox, in characters.
 const MAX_REASON_CHARS: usize = 200;
@@ -46,6 +54,7 @@ pub struct RunCommand {
     timeout_set_by: String,
     hidden_variable: Option<String>,
     sandbox: Option<Sandbox>,
+    outputs: Option<Outputs>,
 }
 
 impl RunCommand {
@@ -56,6 +65,7 @@ impl RunCommand {
             timeout_set_by: settings.project.named("command_timeout"),
             hidden_variable: settings.hidden_variable.clone(),
             sandbox: settings.sandbox.clone(),
+            outputs: settings.outputs.clone(),
         }
     }
 }
@@ -69,9 +79,10 @@ fn platform_shell() -> Vec<String> {
 /// out when it is long) and its exit code. Use it to build, to run tests, and for what no other tool does; to list,
 /// read, search and change files use the other tools: they see unsaved changes and staged edits, commands see only what
 /// is on disk. The user may be asked first. There is no input and no terminal: use options that ask nothing. What the
-/// command leaves running in the background is ended with it, so start a server and use it in one command. Variables
-/// that look like keys or passwords are not in its environment. It may run in a sandbox: it changes only the workspace
-/// and temporary folders, cannot read secrets, and has no network but what it starts itself on 127.0.0.1.
+/// command leaves running is ended with it: start servers and watchers with `background`, and see to them with read_job
+/// and stop_job. Variables that look like keys or passwords are not in its environment. It may run in a sandbox: it
+/// changes only the workspace and temporary folders, cannot read secrets, and has no network but what it starts itself
+/// on 127.0.0.1.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
@@ -84,6 +95,16 @@ pub struct Args {
     /// Folder to run it in, relative to the workspace. Default: the first folder of the workspace.
     #[serde(default)]
     path: Option<String>,
+    /// Let it run on as a background job: the answer comes after a second, with its number and first output. It has no
+    /// time-out unless `timeout` is given, and ends with the thread at the latest. In a sandbox without network no other
+    /// command reaches its ports: start a server and use it in one command there. Default: false.
+    #[serde(default)]
+    background: bool,
+    /// The same, but only when it has not ended after so many seconds, at most 600: for a command that may take long. 10
+    /// is a good choice.
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schemars(range(min = 1, max = 600))]
+    background_after: Option<u64>,
     /// Run it without the sandbox, with all of the user's rights. Only for a command that failed because of the sandbox, and with
     /// a reason: the user is asked.
     #[serde(default)]
@@ -119,8 +140,13 @@ impl Tool for RunCommand {
                 format!("without the sandbox, with all of your rights (the model says why: \"{reason}\"); ")
             }
         };
+        let background = match (args.background, args.background_after) {
+            (true, _) => "in the background, ".to_owned(),
+            (false, Some(seconds)) => format!("in the background from {seconds} s on, "),
+            (false, None) => String::new(),
+        };
         // The command comes last: nothing in it can pass for what is said beside it.
-        format!("{without}in {folder}:\n{}", visible(&args.command))
+        format!("{without}{background}in {folder}:\n{}", visible(&args.command))
     }
 
     fn access(&self, args: &Args) -> Access {
@@ -140,7 +166,7 @@ impl Tool for RunCommand {
         if args.command.contains('\0') {
             return Err(ToolError("command holds a NUL character, which no command line can".to_owned()));
         }
-        let cancel = context.cancel.clone();
+        let (cancel, jobs, printed) = (context.cancel.clone(), context.jobs.clone(), context.printed.clone());
         let path = args.path;
         let sandbox = self.sandbox.clone().filter(|_| !args.unsandboxed);
         let (folder, edits_are_staged, plan) = look(context, move |files| {
@@ -153,27 +179,54 @@ impl Tool for RunCommand {
         })
         .await?;
 
-        let timeout = args.timeout.map_or(self.timeout, |seconds| {
-            Duration::from_secs(seconds.max(1)).min(MAX_TIMEOUT.max(self.timeout))
-        });
-        let line = CommandLine {
-            shell: &self.shell,
-            command: &args.command,
-            folder: &folder,
-            hidden_variable: self.hidden_variable.as_deref(),
-            sandbox: self.sandbox.as_ref().map(|sandbox| sandbox.launcher.askls()).zip(plan.as_ref()),
+        let asked = args
+            .timeout
+            .map(|seconds| Duration::from_secs(seconds.max(1)).min(MAX_TIMEOUT.max(self.timeout)));
+        let patience = match (args.background, args.background_after) {
+            (true, _) => Some(FIRST_LOOK),
+            (false, Some(seconds)) => Some(Duration::from_secs(seconds.max(1)).min(MAX_TIMEOUT)),
+            (false, None) => None,
         };
-        let finished = process::run(line, timeout, &cancel).await?;
-        let set_by = if args.timeout.is_none() { self.timeout_set_by.as_str() } else { "" };
-        let mut text = report(&finished, &format!("{} s{set_by}", timeout.as_secs_f64()), edits_are_staged);
-        if let (Some(sandbox), Some(_)) = (&self.sandbox, &plan)
-            && finished.has_failed()
-            && let Some(hint) = sandbox::hint(&finished.output, sandbox.network)
-        {
-            text.push('\n');
-            text.push_str(&hint);
+        let timeout = if patience.is_some() { asked } else { Some(asked.unwrap_or(self.timeout)) };
+        let sandbox = self.sandbox.as_ref().filter(|_| plan.is_some());
+        let report = Report {
+            timeout,
+            timeout_set_by: asked.map_or_else(|| self.timeout_set_by.clone(), |_| String::new()),
+            edits_are_staged,
+            network_in_sandbox: sandbox.map(|sandbox| sandbox.network),
+        };
+        let recorder = Recorder::new(self.outputs.clone(), printed.clone());
+        let line = CommandLine {
+            shell: self.shell.clone(),
+            command: args.command,
+            folder,
+            hidden_variable: self.hidden_variable.clone(),
+            sandbox: sandbox.map(|sandbox| sandbox.launcher.askls().to_owned()).zip(plan),
+        };
+        let Some(patience) = patience else {
+            let watch = Watch { timeout, cancel: &cancel, recorder, tasks: jobs.tasks() };
+            return Ok(report.text(&process::run(line, watch).await?));
+        };
+        let command = line.command.clone();
+        let job = jobs.start(&command, cancel, printed, |stop, tasks| async move {
+            let watch = Watch { timeout, cancel: &stop, recorder, tasks: &tasks };
+            match process::run(line, watch).await {
+                Ok(finished) => JobEnd { how: report.ending(&finished), answer: Ok(report.text(&finished)) },
+                Err(error) => JobEnd { how: one_line(&error.0, MAX_REASON_CHARS), answer: Err(error) },
+            }
+        })?;
+        match tokio::time::timeout(patience, job.ended()).await {
+            Ok(end) => {
+                // It has never been in the background.
+                jobs.forget(&job);
+                end.answer
+            }
+            Err(_) => Ok(format!(
+                "{}\nnote: it goes on in the background; read_job {} reads what comes, stop_job ends it",
+                job.report(Part::New),
+                job.id
+            )),
         }
-        Ok(text)
     }
 }
 
@@ -195,50 +248,8 @@ fn folder(disk: Option<&Path>, path: &str) -> Result<PathBuf, ToolError> {
     }
 }
 
-/// What a command printed and how it ended. However that was it is no error of the tool: an exit code is none either, and
-/// what the command printed is for the model as it is.
-fn report(finished: &Finished, longest: &str, edits_are_staged: bool) -> String {
-    let first = match finished.ended {
-        Ended::Exited(status) => name_ending(status, finished.duration),
-        Ended::TimedOut => format!("timed out after {longest}"),
-        Ended::Cancelled => cancelled().to_string(),
-    };
-    let output = match finished.output.trim_end_matches('\n') {
-        "" => "(no output)",
-        output => output,
-    };
-    let mut text = format!("{first}\n{output}");
-    text.push_str(match finished.left {
-        Left::Nothing => "",
-        Left::Ended => {
-            "\nnote: what the command left running in its process group was ended with it; what left the group may still run"
-        }
-        Left::Escaped => {
-            "\nnote: something that the command started on its own runs on; its output is no longer read"
-        }
-        Left::Unknown => {
-            "\nnote: all of the command's process group was ended; what left the group may still run"
-        }
-    });
-    if edits_are_staged {
-        text.push('\n');
-        text.push_str(WITHOUT_EDITS);
-    }
-    text
-}
-
-fn name_ending(status: ExitStatus, duration: Duration) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("killed by signal {signal}");
-    }
-    match status.code() {
-        Some(code) => format!("exit code {code} ({:.1} s)", duration.as_secs_f64()),
-        None => "ended without an exit code".to_owned(),
-    }
-}
-
-#[cfg(unix)]
+// What is left of a command is told in other words elsewhere.
+#[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
@@ -292,7 +303,7 @@ mod tests {
             expect![[r#"
                 timed out after 1 s
                 tick
-                note: all of the command's process group was ended; what left the group may still run"#]],
+                note: all that the command had started was ended"#]],
         )
         .await;
         check(
@@ -300,7 +311,7 @@ mod tests {
             expect![[r#"
             exit code 0 (… s)
             on
-            note: what the command left running in its process group was ended with it; what left the group may still run"#]],
+            note: what the command left running was ended with it; use background for what has to go on"#]],
         )
         .await;
     }
@@ -388,6 +399,42 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_whole_of_a_long_output_can_be_read_page_by_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut project = Project::new(PROJECT);
+        project.settings.outputs = Some(Outputs::new(folder.path().join("outputs")));
+        let answer = project.call("run_command", json!({"command": "seq 1 100000"})).await;
+        let (_, rest) = answer.split_once("\nnote: the whole output is ").unwrap();
+        let (name, _) = rest.split_once(';').unwrap();
+        let page =
+            project.call("read_file", json!({"path": name, "start_line": 50_000, "end_line": 50_001})).await;
+        assert_eq!(page, format!("{name} (lines 50000-50001 of 100000)\n 50000\t50000\n 50001\t50001\n"));
+        let last = project.call("read_file", json!({"path": name, "start_line": 100_001})).await;
+        assert_eq!(last, format!("error: start_line 100001 is past the end; {name} has 100000 lines"));
+        let other = project.call("read_file", json!({"path": "output:0123456789"})).await;
+        assert_eq!(
+            other,
+            "error: there is no output:0123456789: outputs are kept for a week; run the command again"
+        );
+    }
+
+    #[test]
+    fn who_is_asked_sees_that_it_stays_in_the_background() {
+        let preview = |arguments| {
+            let args: Args = serde_json::from_value(arguments).unwrap();
+            RunCommand::preview(&args, &[])
+        };
+        assert_eq!(
+            preview(json!({"command": "npm start", "path": "web", "background": true})),
+            "in the background, in web:\nnpm start"
+        );
+        assert_eq!(
+            preview(json!({"command": "make", "path": "web", "background_after": 10})),
+            "in the background from 10 s on, in web:\nmake"
+        );
+    }
+
+    #[tokio::test]
     async fn the_settings_choose_the_shell_and_the_time() {
         let mut project = Project::new(PROJECT);
         project.settings.shell = Some(vec!["/bin/echo".to_owned(), "shell:".to_owned()]);
@@ -398,7 +445,7 @@ mod tests {
         let answer = project.call("run_command", json!({"command": "sleep 60"})).await;
         assert_eq!(
             answer,
-            "timed out after 0.3 s\n(no output)\nnote: all of the command's process group was ended; what left the group may still run"
+            "timed out after 0.3 s\n(no output)\nnote: all that the command had started was ended"
         );
     }
 
@@ -439,6 +486,8 @@ mod tests {
             command,
             timeout: None,
             path: Some("dir:\nls".to_owned()),
+            background: false,
+            background_after: None,
             unsandboxed: false,
             reason: None,
         };

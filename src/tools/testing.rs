@@ -26,7 +26,7 @@ impl Project {
     pub(super) fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let files = TurnFiles::new(Arc::new(Workspace::new(vec![folder.path().to_owned()])));
-        let context = ToolContext { files: Arc::new(files), cancel: CancellationToken::new() };
+        let context = ToolContext::new(Arc::new(files), CancellationToken::new());
         let project = Self { folder, settings: ToolSettings::default(), context };
         for file in text.split("//- /").skip(1) {
             let (path, text) = file.split_once('\n').unwrap();

@@ -18,7 +18,7 @@ use askls::{
     config::{Environment, Settings},
     model::{ModelError, select},
     protocol::{Event, StopReason},
-    tools::{ToolContext, Toolbox},
+    tools::{ToolContext, Toolbox, jobs::Jobs},
     workspace::{TurnFiles, Workspace},
 };
 use futures::future::BoxFuture;
@@ -286,7 +286,9 @@ impl Turns {
             events: self.house.refusals.clone(),
             approver: self.house.approver.clone(),
             applier: None,
+            jobs: Jobs::default(),
             cancel: cancel.clone(),
+            last_step: CancellationToken::new(),
         };
         let focus = step["uri"].as_str().and_then(|uri| files.resolve(uri).ok()).map(|path| Focus {
             path,
@@ -386,5 +388,5 @@ fn cancelled() -> End {
 
 /// What a call outside a turn works with.
 fn call_context(files: &Arc<TurnFiles>) -> ToolContext {
-    ToolContext { files: Arc::clone(files), cancel: CancellationToken::new() }
+    ToolContext::new(Arc::clone(files), CancellationToken::new())
 }

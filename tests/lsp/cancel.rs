@@ -159,6 +159,85 @@ fn while_a_command_runs() {
     });
 }
 
+/// How often a cancel has to work before it counts as working.
+const TIMES: u32 = 100;
+
+/// A shell, a child and a grandchild in a session of its own, which all refuse the polite signal.
+///
+/// SPEC C7, C9, E11
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hundred_times_in_a_row_with_programs_that_refuse_to_end() {
+    let sleeps: Vec<[Sleep; 3]> =
+        (0..TIMES).map(|n| [1_000, 2_000, 3_000].map(|base| Sleep::new(base + n))).collect();
+    let calls = sleeps.iter().map(|[shell, child, stray]| {
+        let command = format!(
+            "trap '' TERM; setsid sh -c '{}; true' & {} & {}; true",
+            stray.command(),
+            child.command(),
+            shell.command()
+        );
+        call("run_command", json!({"command": command}))
+    });
+    let model = FakeModel::start(Wire::Chat, calls.chain([text("Here I am.")]));
+    let project = Project::new("");
+    let settings = json!({"approvals": "all", "sandbox": "off"});
+    let mut client = Client::builder(&project).model(&model).settings(settings).start();
+    let thread = client.command("askls.newThread", json!({}))["threadId"].clone();
+    let (mut ended, mut gone) = (Vec::new(), Vec::new());
+    for (turn, sleeps) in sleeps.iter().enumerate() {
+        let ask = client.send_command("askls.ask", json!({"prompt": "Go on.", "threadId": thread}));
+        let token = client.wait_begin(turn);
+        sleeps.iter().for_each(Sleep::wait_until_running);
+
+        let start = Instant::now();
+        client.cancel_request(&ask);
+
+        assert_eq!(client.wait(&ask).unwrap_err().code, REQUEST_CANCELLED);
+        ended.push(start.elapsed());
+        assert_eq!(
+            client.progress(&token).pop().unwrap()["kind"],
+            "end",
+            "the end comes before the response"
+        );
+        sleeps.iter().for_each(Sleep::wait_until_gone);
+        gone.push(start.elapsed());
+    }
+    for (what, mut times) in [("progress and response ended", ended), ("every process gone", gone)] {
+        times.sort_unstable();
+        let (median, worst) = (times[times.len() / 2], times[times.len() - 1]);
+        eprintln!("{what} after: median {median:?}, worst {worst:?} of {TIMES}");
+    }
+    Stopped { client, thread }.goes_on();
+}
+
+/// SPEC C8
+#[test]
+fn after_the_step_that_runs() {
+    on_every_wire(|wire| {
+        let project = Project::new("");
+        let command = "until [ -e go ]; do sleep 0.01; done; echo went";
+        let model =
+            FakeModel::start(wire, [call("run_command", json!({"command": command})), text("Here I am.")]);
+        let settings = json!({"approvals": "all"});
+        let mut client = Client::builder(&project).model(&model).settings(settings).start();
+        let thread = client.command("askls.newThread", json!({}))["threadId"].clone();
+        let ask = client.send_command("askls.ask", json!({"prompt": "Go on.", "threadId": thread}));
+        let token = client.wait_begin(0);
+        client.wait_report(&token, "run_command");
+
+        let stopped = client.command("askls.stop", json!({"threadId": thread, "after": "step"}));
+        assert_eq!(stopped, json!({"stopped": 1}));
+        project.write("/go", "");
+
+        assert_eq!(client.wait(&ask).unwrap_err().code, REQUEST_CANCELLED);
+        assert_eq!(model.requests().len(), 1, "the calls are answered, and no request follows");
+        Stopped { client, thread }.goes_on();
+        let outputs = output_texts(&model.requests()[1]);
+        assert!(outputs[0].ends_with("\nwent"), "{outputs:?}");
+    });
+}
+
 /// SPEC C7, A6, L12
 #[test]
 fn while_a_question_is_open() {

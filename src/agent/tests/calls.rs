@@ -60,6 +60,85 @@ async fn readers_run_side_by_side_and_answer_in_call_order() {
     .assert_eq(&bench.history());
 }
 
+/// Prints a line each 120 milliseconds.
+struct Print;
+
+impl Tool for Print {
+    const NAME: &'static str = "print";
+    const EFFECT: Effect = Effect::Read;
+    type Args = Wait;
+
+    fn target(args: &Wait) -> String {
+        args.milliseconds.to_string()
+    }
+
+    async fn run(&self, args: Wait, context: ToolContext) -> Result<String, ToolError> {
+        for number in 0..args.milliseconds / 120 {
+            context.printed.push(&format!("{number}\n"), "…");
+            tokio::time::sleep(Duration::from_millis(120)).await;
+        }
+        Ok("printed".to_owned())
+    }
+}
+
+// SPEC C1
+#[tokio::test(start_paused = true)]
+async fn what_a_call_prints_is_shown_while_it_runs_and_not_too_often() {
+    let script = vec![
+        reply([call("1", "print", r#"{"milliseconds":720}"#), call("2", "print", r#"{"milliseconds":240}"#)]),
+        reply([text("ok")]),
+    ];
+    let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+    bench.agent.tools = bench.agent.tools.clone().with(Print);
+    bench.ask("print").await;
+    let events = bench.events.0.lock().unwrap();
+    let shown: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolOutput { call_id, text, unfinished, .. } => {
+                Some(format!("{call_id}: {} {unfinished}", text.replace('\n', " ")))
+            }
+            Event::ToolEnded { call_id, .. } => Some(format!("{call_id} ended")),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(shown, ["2 ended", "1: 0 1 2  …", "1: 3 4  …", "1: 5  …", "1 ended"]);
+}
+
+/// Waits for something.
+struct Await;
+
+impl Tool for Await {
+    const NAME: &'static str = "await";
+    const EFFECT: Effect = Effect::Read;
+    type Args = Wait;
+
+    fn target(args: &Wait) -> String {
+        args.milliseconds.to_string()
+    }
+
+    fn waits(args: &Wait) -> bool {
+        args.milliseconds > 0
+    }
+
+    async fn run(&self, _args: Wait, _context: ToolContext) -> Result<String, ToolError> {
+        Ok("not yet".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn to_wait_again_is_no_loop_and_to_ask_again_without_a_wait_is_one() {
+    for (milliseconds, stop_reason) in [(10, StopReason::Answer), (0, StopReason::Limit(Limit::RepeatedCall))]
+    {
+        let arguments = format!(r#"{{"milliseconds":{milliseconds}}}"#);
+        let mut script: Vec<_> = (0..9).map(|n| reply([call(&n.to_string(), "await", &arguments)])).collect();
+        script.push(reply([text("there")]));
+        let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+        bench.agent.tools = bench.agent.tools.clone().with(Await);
+        assert_eq!(bench.ask("wait").await.stop_reason, stop_reason);
+    }
+}
+
 // SPEC L4, L5
 #[tokio::test(start_paused = true)]
 async fn calls_that_change_things_run_one_at_a_time() {

@@ -68,11 +68,29 @@ async fn a_plan_cannot_do_more_than_read() {
         events: bench.events.clone(),
         approver: bench.approver.clone(),
         applier: None,
+        jobs: Jobs::default(),
         cancel: CancellationToken::new(),
+        last_step: CancellationToken::new(),
     };
     let input = UserInput { prompt: "plan".to_owned(), mode: Mode::Plan, ..UserInput::default() };
     bench.agent.run_turn(&mut bench.thread, input, &context).await;
     assert_eq!(bench.ran.load(Ordering::SeqCst), 0);
+}
+
+// SPEC C8
+#[tokio::test]
+async fn a_turn_that_is_to_stop_after_its_step_runs_its_calls_and_asks_no_more() {
+    let script = vec![reply([call("1", "add", r#"{"a":2,"b":2}"#)]), reply([text("4")])];
+    let mut bench = Bench::new(Scripted::new(script), Answer::AllowOnce);
+    bench.last_step.cancel();
+    let result = bench.ask("2+2?").await;
+    assert_eq!((result.stop_reason, result.steps), (StopReason::Cancelled, 1));
+    expect![[r#"
+        user: 2+2?
+        call: add {"a":2,"b":2}
+        output: 4
+    "#]]
+    .assert_eq(&bench.history());
 }
 
 /// A face that breaks down at every event.
@@ -94,7 +112,9 @@ async fn a_face_that_breaks_down_does_not_stop_the_turn() {
         events: Arc::new(Broken),
         approver: bench.approver.clone(),
         applier: None,
+        jobs: Jobs::default(),
         cancel: CancellationToken::new(),
+        last_step: CancellationToken::new(),
     };
     let mut thread = Thread::new();
     let result = bench.agent.run_turn(&mut thread, UserInput::default(), &context).await;

@@ -211,7 +211,7 @@ fn actions(tool: &ToolSpec, scene: &Scene<'_>) -> Vec<Action> {
         Role::Write if scene.wants_change => write(action, scene),
         Role::Rename if scene.wants_change => rename(action, tool, scene),
         Role::Run if scene.wants_change => run(action, scene),
-        Role::Edit | Role::Write | Role::Rename | Role::Run => Vec::new(),
+        Role::Edit | Role::Write | Role::Rename | Role::Run | Role::Job => Vec::new(),
         Role::Other => other(action, tool, scene),
     }
 }

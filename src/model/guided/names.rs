@@ -64,7 +64,7 @@ impl Names {
                     self.add_file(path.trim_start_matches("./"));
                 }
             }
-            Role::Rename | Role::Run | Role::Other => {}
+            Role::Rename | Role::Run | Role::Job | Role::Other => {}
         }
     }
 

@@ -79,7 +79,7 @@ impl Story {
                 Role::Write => "create a new file",
                 Role::Rename => "as its name says",
                 Role::Run => "run a command line",
-                Role::Other => "",
+                Role::Job | Role::Other => "",
             };
             let purpose = if purpose.is_empty() { action.purpose.as_str() } else { purpose };
             let _ = writeln!(text, "- {}: {purpose}", action.tool);

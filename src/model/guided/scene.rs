@@ -30,6 +30,8 @@ pub(super) enum Role {
     /// Moves or deletes.
     Rename,
     Run,
+    /// Sees to background jobs, which no guided call starts.
+    Job,
     /// Whatever else a face or a plugin offers.
     Other,
 }
@@ -44,6 +46,7 @@ impl Role {
             "write_file" => Self::Write,
             "move_file" | "delete_file" => Self::Rename,
             "run_command" => Self::Run,
+            "read_job" | "stop_job" => Self::Job,
             _ => Self::Other,
         }
     }

@@ -1,15 +1,14 @@
 //! Makes a text for a model of the bytes that programs write for terminals.
 
-use super::super::output::HeadTail;
-
 /// Bytes of a line that are held back for a carriage return that may take them back. Progress bars are shorter.
 const HELD_LINE_BYTES: usize = 8 * 1024;
 
-/// Turns bytes into bounded text as they arrive: not UTF-8 becomes `�`, colours and cursor moves go, and a line that is
-/// written over (a progress bar) is kept as it stood last.
+/// Turns bytes into text as they arrive: not UTF-8 becomes `�`, colours and cursor moves go, and a line that is written
+/// over (a progress bar) is kept as it stood last.
 #[derive(Debug, Default)]
 pub(super) struct Cleaner {
-    kept: HeadTail,
+    /// What is clean and was not taken yet.
+    clean: String,
     /// The beginning of a character whose end has not arrived.
     partial: Vec<u8>,
     escape: Escape,
@@ -63,13 +62,22 @@ impl Cleaner {
         }
     }
 
-    /// All that was kept, with a sentence where something was left out.
-    pub(super) fn finish(mut self) -> String {
-        if !self.partial.is_empty() {
+    /// What has become clean since this was last asked: whole lines, and the beginnings of very long ones.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.clean)
+    }
+
+    /// The line that is held back, as it stands now.
+    pub(super) fn line(&self) -> &str {
+        &self.line
+    }
+
+    /// Holds nothing back any more: no byte comes after this.
+    pub(super) fn end(&mut self) {
+        if !std::mem::take(&mut self.partial).is_empty() {
             self.push_char(char::REPLACEMENT_CHARACTER);
         }
-        self.kept.push(&self.line);
-        self.kept.finish()
+        self.release();
     }
 
     fn push_text(&mut self, text: &str) {
@@ -112,7 +120,7 @@ impl Cleaner {
     }
 
     fn release(&mut self) {
-        self.kept.push(&self.line);
+        self.clean.push_str(&self.line);
         self.line.clear();
     }
 }
@@ -145,23 +153,28 @@ mod tests {
 
     use super::*;
 
+    fn finish(mut cleaner: Cleaner) -> String {
+        cleaner.end();
+        cleaner.take()
+    }
+
     /// However the bytes are split, the text is the same.
     fn check(bytes: &[u8], expected: Expect) {
         let mut whole = Cleaner::default();
         whole.push(bytes);
-        let whole = whole.finish();
+        let whole = finish(whole);
         for at in 0..bytes.len() {
             let (first, second) = bytes.split_at(at);
             let mut pieces = Cleaner::default();
             pieces.push(first);
             pieces.push(second);
-            assert_eq!(pieces.finish(), whole, "split at {at}");
+            assert_eq!(finish(pieces), whole, "split at {at}");
         }
         let mut single = Cleaner::default();
         for byte in bytes {
             single.push(std::slice::from_ref(byte));
         }
-        assert_eq!(single.finish(), whole, "byte by byte");
+        assert_eq!(finish(single), whole, "byte by byte");
         expected.assert_eq(&whole);
     }
 
@@ -221,7 +234,7 @@ mod tests {
         for _ in 0..1_000 {
             cleaner.push(&[b'x'; 4_096]);
             assert!(cleaner.line.len() <= HELD_LINE_BYTES);
+            assert!(cleaner.take().len() <= HELD_LINE_BYTES + 4_096);
         }
-        assert!(cleaner.finish().len() <= super::super::super::output::MAX_BYTES);
     }
 }

@@ -1,0 +1,123 @@
+//! A command's processes: the shell and all that it started. Whatever way this ends, none of them runs on that can be
+//! found.
+
+use std::{io, process::ExitStatus, time::Duration};
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
+#[cfg(unix)]
+use tokio::signal::unix::SignalKind;
+use tokio::{process::Command, time::sleep};
+
+use super::descendants::{Mark, Process};
+
+/// Between two looks at whether the processes that got a signal are gone.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How often what is left is killed: more than once, since a process may start another in the moment of a look.
+const KILL_ROUNDS: usize = 20;
+
+/// The shell, its process group, and what left that.
+pub(super) struct Tree {
+    child: Box<dyn ChildWrapper>,
+    mark: Mark,
+    /// The shell's group, which has the shell's number.
+    group: Option<u32>,
+    /// What was found outside of the group when it was last looked for.
+    strays: Vec<Process>,
+    /// The tree was ended: its group's number may belong to someone else by now.
+    is_over: bool,
+}
+
+impl Tree {
+    pub(super) fn start(mut command: Command) -> io::Result<Self> {
+        let mark = Mark::new();
+        mark.put_on(&mut command);
+        let mut command = CommandWrap::from(command);
+        // A session of its own, so that no program in it can ask on the terminal that askls was started from.
+        #[cfg(unix)]
+        command.wrap(process_wrap::tokio::ProcessSession);
+        #[cfg(windows)]
+        command.wrap(process_wrap::tokio::KillOnDrop).wrap(process_wrap::tokio::JobObject);
+        let child = command.spawn()?;
+        let group = child.id();
+        Ok(Self { child, mark, group, strays: Vec::new(), is_over: false })
+    }
+
+    /// Waits for the shell alone: the wrapper would wait for its whole group, which a background process may
+    /// keep for ever.
+    pub(super) async fn shell_exit(&mut self) -> io::Result<ExitStatus> {
+        self.child.inner_mut().wait().await
+    }
+
+    /// Looks for what left the group.
+    pub(super) async fn look(&mut self) {
+        let (mark, shell, known) = (self.mark.clone(), self.child.id(), std::mem::take(&mut self.strays));
+        // Reads a few files of every process on the machine.
+        let found = tokio::task::spawn_blocking(move || mark.find(shell, &known)).await;
+        self.take_in(found.unwrap_or_default());
+    }
+
+    fn take_in(&mut self, found: Vec<Process>) {
+        self.strays = found;
+        self.strays.retain(|process| !process.is_in(self.group));
+    }
+
+    /// Whether any process is left. Where that cannot be asked, there may always be one.
+    pub(super) fn is_alive(&self) -> bool {
+        #[cfg(unix)]
+        {
+            // The one signal that does nothing to programs that have not asked for it.
+            let group_is_alive = self.child.signal(SignalKind::window_change().as_raw_value()).is_ok();
+            group_is_alive || self.strays.iter().any(Process::is_alive)
+        }
+        #[cfg(not(unix))]
+        {
+            true
+        }
+    }
+
+    /// Asks all processes to end.
+    pub(super) fn terminate(&self) {
+        #[cfg(unix)]
+        {
+            // There may be none left.
+            let _ = self.child.signal(SignalKind::terminate().as_raw_value());
+            self.strays.iter().for_each(Process::terminate);
+        }
+    }
+
+    /// Ends all processes, those too that are started meanwhile.
+    pub(super) async fn kill(&mut self) {
+        for _ in 0..KILL_ROUNDS {
+            self.kill_known();
+            self.look().await;
+            if self.strays.is_empty() {
+                return;
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    fn kill_known(&mut self) {
+        // There may be none left.
+        let _ = self.child.start_kill();
+        self.strays.iter().for_each(Process::kill);
+    }
+
+    /// Nothing is left that could be ended.
+    pub(super) fn set_over(&mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Drop for Tree {
+    /// The call was dropped: there is no time for more than the signal that cannot be refused.
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let found = self.mark.find(self.child.id(), &self.strays);
+        self.take_in(found);
+        self.kill_known();
+    }
+}
