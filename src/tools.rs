@@ -371,6 +371,10 @@ impl<T: Tool> ErasedTool for Typed<T> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    mod boundaries;
+    mod secrets;
+
     use expect_test::expect;
     use serde_json::json;
 

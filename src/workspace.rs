@@ -12,6 +12,7 @@ pub mod edit;
 mod error;
 pub(crate) mod guard;
 mod ignore_rules;
+pub mod keys;
 pub mod kept_rules;
 mod line_diff;
 pub mod matcher;
@@ -102,7 +103,7 @@ impl Workspace {
 
     /// The same where it probably still is `known`, of which then no copy is made.
     fn read_again(&self, path: &FilePath, known: Option<&Arc<str>>) -> Result<FileText, FileError> {
-        if path.disk().is_some_and(guard::is_secret) {
+        if path.is_secret() {
             return Err(FileError::Secret(path.to_string()));
         }
         if let Some(document) = self.open_document(path) {
@@ -123,15 +124,15 @@ impl Workspace {
 
     /// Why the agent may not edit a file, if so, whether it exists or not.
     fn check_editable(&self, path: &FilePath) -> Result<(), FileError> {
+        if path.is_secret() {
+            return Err(FileError::Secret(path.to_string()));
+        }
         let Some(disk) = path.disk() else {
             let editable = paths::scheme(path.as_str()).is_some_and(guard::is_editable_scheme);
             return if editable { Ok(()) } else { Err(FileError::ReadOnly(path.to_string())) };
         };
         if self.folders().is_protected(disk) {
             return Err(FileError::Protected(path.to_string()));
-        }
-        if guard::is_secret(disk) {
-            return Err(FileError::Secret(path.to_string()));
         }
         Ok(())
     }

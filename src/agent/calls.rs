@@ -315,11 +315,13 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
         Admitted::Ready(call, prepared) => (call, prepared.target.clone()),
         Admitted::Refused { call, target, .. } => (call, target.clone()),
     };
+    // A key that the user named in their words is none for a progress line.
+    let unnamed = |text: &str| context.files.shown(text).into_owned();
     events.emit(&Event::ToolStarted {
         call_id: call.id.clone(),
         name: call.name.clone(),
-        target,
-        arguments: call.arguments.clone(),
+        target: unnamed(&target),
+        arguments: unnamed(&call.arguments),
     });
     let started = Instant::now();
     let (call, result) = match admitted {
@@ -334,6 +336,7 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     };
     let is_error = result.is_err();
     let text = result.unwrap_or_else(|reason| reason);
+    let text = withheld::without_keys(text, &call.arguments, context.files.masking());
     // Some servers refuse an empty output, and a model takes it for a fault.
     let text = if text.is_empty() { "(no output)".to_owned() } else { text };
     let output = ToolOutput { call_id: call.id.clone(), text, is_error };

@@ -1,24 +1,24 @@
-//! What the text of an error keeps from the model: places outside the workspace, and keys. Whoever runs askls sees the
-//! whole text, and finds it in the log at the level `debug`, without the keys. What a command printed is no text of askls:
-//! the user who allowed the command allowed its output, however the command ended.
+//! What outputs keep from the model: keys, and in the texts of errors also places outside the workspace. Whoever runs
+//! askls sees the whole text of an error, and finds it in the log at the level `debug`, without the keys. What a command
+//! printed is no text of askls: the user who allowed the command allowed its output, but for the keys in it.
 
 use std::{
     borrow::Cow,
     path::{Component, Path, PathBuf},
-    sync::{Arc, LazyLock},
+    sync::Arc,
 };
 
-use regex::Regex;
 use serde_json::Value;
 
 use crate::{
     protocol::{ToolCall, ToolOutput},
-    workspace::{FileError, TurnFiles},
+    workspace::{
+        FileError, TurnFiles,
+        keys::{self, Masking},
+    },
 };
 
 const OUTSIDE: &str = "<outside the workspace>";
-
-const KEY: &str = "<a key>";
 
 /// What a path that begins inside of something else stands behind: the rest of a relative one (`src/lib`, `${DIR}/lib`).
 const INSIDE: &str = "_.-~/\\%})]*$?";
@@ -35,38 +35,32 @@ const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('‘',
 /// Blanks of a path without quotes that are looked behind: names of more words are rare.
 const MAX_BLANKS: usize = 8;
 
-/// Keys as the services make them that are used most: they tell themselves by how they begin. What stands before one may
-/// be anything but a letter or a digit, which would make it a part of a word.
-static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let keys = [
-        r"sk-[\w-]{16,}",
-        r"[sr]k_(?:live|test)_\w{16,}",
-        r"gh[a-z]_\w{20,}",
-        r"github_pat_\w{20,}",
-        r"glpat-[\w-]{16,}",
-        r"hf_\w{20,}",
-        r"npm_\w{20,}",
-        r"pypi-[\w-]{20,}",
-        r"xox[a-z]-[\w-]{10,}",
-        r"A[KS]IA[A-Z0-9]{16}",
-        r"AIza[\w-]{30,}",
-        r"ya29\.[\w-]{20,}",
-        // A signed token, whoever made it.
-        r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?",
-    ];
-    Regex::new(&format!("(^|[^A-Za-z0-9])((?-u:{}))", keys.join("|"))).ok()
-});
+/// A text of a call without the keys that the call itself does not name: nobody who sees it, the model or a face, needs them.
+pub(super) fn without_keys(text: String, arguments: &str, masking: Masking) -> String {
+    match masking {
+        Masking::On => match keys::masked(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(_) => without_unnamed(&text, &names(arguments)),
+        },
+        Masking::Off => text,
+    }
+}
+
+fn without_unnamed(text: &str, named: &[String]) -> String {
+    keys::masked_but(text, |key| is_named(key, named)).into_owned()
+}
 
 /// Takes out of an error what the model has not named itself and does not need to know.
 pub(super) async fn withhold(output: &mut ToolOutput, call: &ToolCall, files: &Arc<TurnFiles>) {
-    if !output.is_error || (paths(&output.text).next().is_none() && !holds_key(&output.text)) {
+    let holds_key = || matches!(keys::masked(&output.text), Cow::Owned(_));
+    if !output.is_error || (paths(&output.text).next().is_none() && !holds_key()) {
         return;
     }
     let (text, arguments, files) = (output.text.clone(), call.arguments.clone(), Arc::clone(files));
     // Looks at the disk, which may be slow.
     let looked = tokio::task::spawn_blocking(move || {
         let named = names(&arguments);
-        let whole = without_keys(&text, &named);
+        let whole = without_unnamed(&text, &named);
         let told = without_places(&whole, &named, &files);
         (whole, told)
     });
@@ -97,22 +91,8 @@ fn without_places(text: &str, named: &[String], files: &TurnFiles) -> String {
     kept
 }
 
-fn without_keys(text: &str, named: &[String]) -> String {
-    let Some(keys) = &*KEYS else { return text.to_owned() };
-    let key = |found: &regex::Captures<'_>| {
-        let part = |number| found.get(number).map_or("", |part| part.as_str());
-        let (before, key) = (part(1), part(2));
-        format!("{before}{}", if is_named(key, named) { key } else { KEY })
-    };
-    keys.replace_all(text, key).into_owned()
-}
-
 fn is_named(part: &str, named: &[String]) -> bool {
     named.iter().any(|name| name.contains(part))
-}
-
-fn holds_key(text: &str) -> bool {
-    KEYS.as_ref().is_some_and(|keys| keys.is_match(text))
 }
 
 /// Paths in a text that may lead out of the workspace, each with where it begins.
@@ -271,7 +251,7 @@ mod tests {
         let files = TurnFiles::new(Arc::new(Workspace::new(vec![project])));
         let place = |text: &str| text.replace('$', real.to_str().unwrap());
         let named = names(&place(&arguments.to_string()));
-        let told = without_places(&without_keys(&place(text), &named), &named, &files);
+        let told = without_places(&without_unnamed(&place(text), &named), &named, &files);
         expected.assert_eq(&told.replace(real.to_str().unwrap(), "$"));
     }
 
@@ -346,12 +326,14 @@ mod tests {
         check(
             "sk_live_51Habcdefghijklmnop hf_abcdefghijklmnopqrstuvwxyz npm_abcdefghijklmnopqrstuv Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc x_sk-proj-abcdefghijklmnop ésk-proj-abcdefghijklmnop",
             json!({}),
-            expect!["<a key> <a key> <a key> Bearer <a key> x_<a key> é<a key>"],
+            expect![
+                "<key hidden by askls> <key hidden by askls> <key hidden by askls> Bearer <key hidden by askls> x_<key hidden by askls> é<key hidden by askls>"
+            ],
         );
         check(
             "401 for sk-proj-0123456789abcdef, not for ghp_0123456789abcdefghij or task-list-of-things",
             json!({"command": "curl ghp_0123456789abcdefghij"}),
-            expect!["401 for <a key>, not for ghp_0123456789abcdefghij or task-list-of-things"],
+            expect!["401 for <key hidden by askls>, not for ghp_0123456789abcdefghij or task-list-of-things"],
         );
     }
 }

@@ -56,7 +56,8 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     }
     let outlook = if arguments.apply { Outlook::Applied } else { Outlook::Proposed };
     let kept_rules = roots.first().and_then(|root| loaded.settings.kept_rules(root));
-    let files = Arc::new(TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook));
+    let files = TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook);
+    let files = Arc::new(files.with_masking(loaded.settings.masking()));
     let cancel = CancellationToken::new();
     let jobs = Jobs::default();
     let context = TurnContext {

@@ -24,7 +24,7 @@ use crate::{
         ToolSettings,
         run_command::sandbox::{Sandbox, TEMPORARY_FOLDERS},
     },
-    workspace::outputs::Outputs,
+    workspace::{keys::Masking, outputs::Outputs},
 };
 
 impl Settings {
@@ -95,6 +95,14 @@ impl Settings {
             allow: self.values.allow.iter().flatten().map(|rule| rule.0.clone()).collect(),
             ask: guards(&self.values.ask),
             deny: guards(&self.values.deny),
+        }
+    }
+
+    /// Whether keys in the user's texts are taken out before anybody else sees them.
+    pub fn masking(&self) -> Masking {
+        match self.values.mask_secrets {
+            Some(false) => Masking::Off,
+            Some(true) | None => Masking::On,
         }
     }
 

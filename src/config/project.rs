@@ -100,6 +100,8 @@ fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
         "edits" => at_most(proposed.edits, current.edits, Default::default()),
         // Without them nothing can be taken back, and with them texts lie elsewhere: neither is less than the other.
         "checkpoints" => proposed.checkpoints == Some(current.checkpoints.unwrap_or(true)),
+        // What is masked is more: `true` is the narrower.
+        "mask_secrets" => proposed.mask_secrets == Some(true),
         "approvals" => at_most(proposed.approvals, current.approvals, Default::default()),
         "approval_timeout" => at_most(
             proposed.approval_timeout,

@@ -132,6 +132,10 @@ pub struct Values {
     pub ask: Option<Vec<GuardText>>,
     /// Rules of what is refused, whatever is allowed.
     pub deny: Option<Vec<GuardText>>,
+    /// Whether a mask takes the place of what looks like a key (`sk-…`, `ghp_…`, private keys …) in everything that the model
+    /// and progress show of your files and commands. A project may not switch it off.
+    #[schemars(extend("default" = true))]
+    pub mask_secrets: Option<bool>,
     /// Seconds after which a question that nobody answers counts as a no.
     #[schemars(extend("default" = DEFAULT_APPROVAL_TIMEOUT.as_secs()))]
     pub approval_timeout: Option<Seconds>,

@@ -116,7 +116,7 @@ impl Turn {
             Edits::Propose | Edits::Immediate => Outlook::Proposed,
         };
         let files = TurnFiles::new(Arc::clone(&self.session.workspace)).with_outlook(outlook);
-        let files = Arc::new(files);
+        let files = Arc::new(files.with_masking(settings.masking()));
         let mark = TurnMark::new(&thread_id, &self.params.prompt);
         let steps = Arc::new(StepEdits::of(Proposer::new(self.session.next_number(), mark)));
         let work = self.work(&mut thread, &settings, &files, &steps, &observer);
@@ -288,8 +288,9 @@ impl Turn {
                 let text = files.read(&path).ok()?.text;
                 let start = position::offset(&text, range.start, encoding);
                 let end = position::offset(&text, range.end, encoding);
-                text.get(start..end).map(str::to_owned)
+                Some(files.shown_part(&text, start..end).into_owned())
             });
+            let diagnostics = diagnostics.iter().map(|line| files.shown(line).into_owned()).collect();
             Some(Focus { path, lines: range.map(lines), selection, diagnostics })
         };
         tokio::task::spawn_blocking(focus).await.ok().flatten()

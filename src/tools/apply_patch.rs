@@ -183,7 +183,9 @@ impl Plan<'_> {
             let wanted: Vec<PatchHunk> = hunks.iter().map(|hunk| hunk.hunk.clone()).collect();
             let replaced = matcher::replace_hunks(before, &wanted).map_err(|(index, error)| {
                 let line = hunks.get(index).map_or(0, |hunk| hunk.line);
-                ToolError(format!("the hunk at line {line} of the patch does not fit {path}: {error}"))
+                let old = wanted.get(index).map(|hunk| hunk.old_lines.concat()).unwrap_or_default();
+                let (reason, hint) = (self.files.said(error.to_string(), before), placeholder::hint(&old));
+                ToolError(format!("the hunk at line {line} of the patch does not fit {path}: {reason}{hint}"))
             })?;
             placeholder::check(&path, Some(before), &replaced.text)?;
             said.push_str(if said.is_empty() { "edited " } else { " and edited " });

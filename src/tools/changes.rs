@@ -28,7 +28,8 @@ pub(super) fn describe(files: &TurnFiles, path: &FilePath, replaced: &Replaced, 
         "" => String::new(),
         note => format!("; {note}"),
     };
-    let shown = changed_regions(&replaced.text, &spans, max_bytes.min(MAX_SHOWN_BYTES));
+    let visible = files.shown(&replaced.text);
+    let shown = changed_regions(&visible, &spans, max_bytes.min(MAX_SHOWN_BYTES));
     files.show(path, &replaced.text, &shown.whole);
     format!("{places} ({}){note}\n{}", name_lines(&spans), shown.text)
 }

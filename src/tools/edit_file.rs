@@ -150,7 +150,9 @@ fn edit(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
     })?;
     let replaced = matcher::replace_each(&file.text, &replacements).map_err(|(index, error)| {
         let find = replacements.get(index).map_or("", |replacement| replacement.find);
-        ToolError(format!("{path} was not edited: {}{error}", which(index, find, replacements.len())))
+        let which = which(index, find, replacements.len());
+        let reason = files.said(error.to_string(), &file.text);
+        ToolError(format!("{path} was not edited: {which}{reason}{}", placeholder::hint(find)))
     })?;
     placeholder::check(&path, Some(&file.text), &replaced.text)?;
     let after = replaced.text.clone();

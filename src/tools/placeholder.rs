@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::{ToolError, output::cut_line};
-use crate::workspace::FilePath;
+use crate::workspace::{FilePath, keys};
 
 /// What opens a comment, and what closes it; longer openers before those that they begin with.
 const COMMENTS: &[(&str, &str)] = &[
@@ -204,6 +204,18 @@ const DOTS_ARE_CODE: &[&str] = &["py", "pyi", "yaml", "yml", "raku"];
 /// Characters of such a line that an error shows.
 const MAX_SHOWN_CHARS: usize = 200;
 
+/// What a model can do about a line of which it is not shown all.
+const LEAVE_MASK_OUT: &str = "change with edit_file only text before and after it, and leave it out of find and replace; where \
+     a key has to move or to change, say so to the user";
+
+/// What is to be known where a text to find has a mask, for the end of the sentence that it was not found.
+pub(super) fn hint(find: &str) -> String {
+    match find.contains(keys::MASK) {
+        true => format!("\n(`{}` stands for a key that you are not shown: {LEAVE_MASK_OUT})", keys::MASK),
+        false => String::new(),
+    }
+}
+
 /// How sure it is that a line stands for other text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
@@ -214,8 +226,16 @@ enum Meaning {
     Placeholder,
 }
 
-/// Refuses a new text that has more lines standing for others than the old one (`None`: a new file) had.
+/// Refuses a new text that has more lines standing for others than the old one (`None`: a new file) had, or masks in the
+/// place of keys.
 pub(super) fn check(path: &FilePath, old: Option<&str>, new: &str) -> Result<(), ToolError> {
+    if keys::writes_mask(old.unwrap_or_default(), new) {
+        return Err(ToolError(format!(
+            "{path} was not changed: `{}` in the new text stands for a key that you are not shown, and would take its \
+             place in the file; {LEAVE_MASK_OUT}",
+            keys::MASK
+        )));
+    }
     let extension = path.as_str().rsplit_once('.').map_or("", |(_, extension)| extension);
     let dots_are_code = DOTS_ARE_CODE.iter().any(|language| language.eq_ignore_ascii_case(extension));
     let Some(line) = added(old.unwrap_or_default(), new, dots_are_code) else { return Ok(()) };

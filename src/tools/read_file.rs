@@ -94,7 +94,8 @@ fn read(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
         }
         error => error.into(),
     })?;
-    let lines: Vec<&str> = file.text.lines().collect();
+    let visible = files.shown(&file.text);
+    let lines: Vec<&str> = visible.lines().collect();
     if lines.is_empty() {
         return Ok("(the file is empty)".to_owned());
     }

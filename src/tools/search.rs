@@ -124,7 +124,9 @@ fn note_shown(files: &TurnFiles, hits: &[Match]) {
         let lines: Vec<&str> = file.text.lines().collect();
         let shown = hits.iter().filter_map(|hit| {
             let index = usize::try_from(hit.line).ok()?.checked_sub(1)?;
-            (*lines.get(index)? == hit.text).then_some(index..index + 1)
+            let line = lines.get(index)?;
+            // With a mask it is all of the line that there is to see.
+            (*line == hit.text || files.shown(line) == hit.text).then_some(index..index + 1)
         });
         files.show(path, &file.text, &shown.collect::<Vec<_>>());
     }

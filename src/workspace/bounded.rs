@@ -17,6 +17,8 @@ pub(crate) enum Unread {
     Special,
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),
+    #[error("another file has taken its place")]
+    Moved,
     #[error("{0}")]
     Io(#[from] io::Error),
 }
@@ -26,13 +28,35 @@ pub(crate) enum Unread {
 /// # Errors
 /// What else it is, or that it is larger. What `most` allows is read at most.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
+    read_all(open_regular(path, most)?, most)
+}
+
+/// The same for a path that was found to be free of links, and has to be so still: who puts a link there afterwards must
+/// not lead a read elsewhere.
+///
+/// # Errors
+/// As [`read`], and [`Unread::Moved`].
+pub(crate) fn read_in_place(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
+    let file = open_regular(path, most)?;
+    // After the opening, so that nothing can come between.
+    if !is_still_at(path, &file)? {
+        return Err(Unread::Moved);
+    }
+    read_all(file, most)
+}
+
+fn open_regular(path: &Path, most: u64) -> Result<File, Unread> {
     // Looked at before it is opened: to open a device may do something.
     check(&fs::metadata(path)?, most)?;
     let file = open(path)?;
     // Another one may have taken its place.
-    let metadata = file.metadata()?;
-    check(&metadata, most)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    check(&file.metadata()?, most)?;
+    Ok(file)
+}
+
+fn read_all(file: File, most: u64) -> Result<Vec<u8>, Unread> {
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     // The length that it tells is no promise: it may grow, or have no end.
     match file.take(most.saturating_add(1)).read_to_end(&mut bytes) {
         Ok(_) if bytes.len() as u64 > most => Err(Unread::TooLarge(most)),
@@ -62,6 +86,21 @@ fn open(path: &Path) -> io::Result<File> {
         options.custom_flags(libc::O_NONBLOCK);
     }
     options.open(path)
+}
+
+/// Whether the opened file is the one at the path, with no link on the way.
+#[cfg(unix)]
+fn is_still_at(path: &Path, file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (opened, there) = (file.metadata()?, path.symlink_metadata()?);
+    let is_same = (opened.dev(), opened.ino()) == (there.dev(), there.ino());
+    Ok(is_same && opened.is_file() && super::paths::real(path)? == path)
+}
+
+/// Files have no identity there that the standard library tells.
+#[cfg(not(unix))]
+fn is_still_at(path: &Path, file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.is_file() && !path.symlink_metadata()?.is_symlink())
 }
 
 impl From<Unread> for io::Error {

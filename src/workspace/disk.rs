@@ -76,10 +76,11 @@ pub(crate) fn bytes(text: &str, bom: bool) -> Vec<u8> {
 }
 
 fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, FileError> {
-    bounded::read(path, MAX_READ_BYTES).map_err(|unread| match unread {
+    bounded::read_in_place(path, MAX_READ_BYTES).map_err(|unread| match unread {
         Unread::Directory => FileError::Directory(shown.to_owned()),
         Unread::Special => FileError::Special(shown.to_owned()),
         Unread::TooLarge(_) => FileError::TooLarge(shown.to_owned()),
+        Unread::Moved => FileError::Moved(shown.to_owned()),
         Unread::Io(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing(shown.to_owned()),
             _ => FileError::Io(shown.to_owned(), error.to_string()),

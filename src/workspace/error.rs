@@ -23,6 +23,9 @@ pub enum FileError {
     Special(String),
     #[error("{0} is a binary file; it has no text that could be read or edited")]
     Binary(String),
+    /// A link has taken its place since it was looked up.
+    #[error("{0} no longer lies in the workspace")]
+    Moved(String),
     /// The path, and what is known of its encoding.
     #[error(
         "{0} is not UTF-8 text but {1}; once the user has opened it in the editor it can be read and edited there, else a command can convert it first"

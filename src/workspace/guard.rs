@@ -12,6 +12,14 @@ pub(crate) fn is_secret(path: &Path) -> bool {
     is_secret_name(name, &parts) || is_secret_name(name.trim_start_matches('.'), &parts)
 }
 
+/// The same of the buffer behind a URI that is no file's: a view of a file (`git:/p/.env?ref`), or a text that is to become
+/// one (`untitled:/p/.env`), has that file's name as its path.
+pub(crate) fn is_secret_buffer(uri: &str) -> bool {
+    let Some((_, rest)) = uri.split_once(':') else { return false };
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    is_secret(Path::new(&*percent_encoding::percent_decode_str(path).decode_utf8_lossy()))
+}
+
 /// `name` and the `folders` above it are in lower case.
 fn is_secret_name(name: &str, folders: &[String]) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
@@ -318,6 +326,22 @@ mod tests {
             "",
         ] {
             assert!(!is_secret(Path::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_view_or_an_untitled_copy_of_a_secret_is_one() {
+        for uri in [
+            "untitled:.env",
+            "untitled:/p/%2Eenv",
+            "git:/p/.env?%7B%22ref%22%3A%22HEAD%22%7D",
+            "vscode-remote://ssh/p/id_rsa",
+            "conflictResolution:/p/.ssh/config#1",
+        ] {
+            assert!(is_secret_buffer(uri), "{uri}");
+        }
+        for uri in ["untitled:Untitled-1", "git:/p/src/env.rs?x=.env", "output:askls", "", "untitled:"] {
+            assert!(!is_secret_buffer(uri), "{uri}");
         }
     }
 

@@ -14,6 +14,8 @@ use std::{
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
+use super::guard;
+
 /// A place inside the workspace (or an open buffer that is no file). Two that are equal are the same file.
 #[derive(Clone, Debug)]
 pub struct FilePath {
@@ -38,6 +40,14 @@ impl FilePath {
 
     pub fn as_str(&self) -> &str {
         &self.shown
+    }
+
+    /// Whether it holds secrets by its name: nothing of it goes to a model, and no agent changes it.
+    pub fn is_secret(&self) -> bool {
+        match self.disk() {
+            Some(disk) => guard::is_secret(disk),
+            None => guard::is_secret_buffer(&self.shown),
+        }
     }
 
     /// What makes two the same: the place on disk whatever it is shown as, else the URI. Files come before buffers.

@@ -115,7 +115,7 @@ impl Roots {
                 return self.inside(&decoded, path, overlay);
             }
             if let Some(document) = overlay.by_uri(path) {
-                return Ok(FilePath::buffer(&document.uri));
+                return unless_secret(FilePath::buffer(&document.uri));
             }
             // No file is ever made under the name of an editor's tab; a name with a colon in it must exist.
             if !self.roots.iter().any(|root| root.path.join(path).symlink_metadata().is_ok()) {
@@ -150,10 +150,9 @@ impl Roots {
         let real =
             paths::real(&path).map_err(|error| FileError::Io(written.to_owned(), error.to_string()))?;
         let file = self.file(&real);
-        if file.is_none() && self.is_empty() && overlay.by_real_path(&real).is_some() {
-            return Ok(FilePath::file(&real, &real.to_string_lossy()));
-        }
-        let Some(file) = file else {
+        let open = || FilePath::file(&real, &real.to_string_lossy());
+        let is_open = self.is_empty() && overlay.by_real_path(&real).is_some();
+        let Some(file) = file.or_else(|| is_open.then(open)) else {
             return Err(if self.is_empty() {
                 FileError::NoRoots(written.to_owned())
             } else {
@@ -168,14 +167,17 @@ impl Roots {
     }
 }
 
+fn unless_secret(file: FilePath) -> Result<FilePath, FileError> {
+    if file.is_secret() { Err(FileError::Secret(file.to_string())) } else { Ok(file) }
+}
+
 /// With no root, the open file whose path ends with these parts.
 fn open_file_named(path: &str, overlay: &Overlay) -> Result<FilePath, FileError> {
     let mut files: Vec<PathBuf> = overlay.files();
     files.retain(|file| !path.is_empty() && file.ends_with(Path::new(path)));
     match files.as_slice() {
         [] => Err(FileError::NoRoots(if path.is_empty() { "a folder" } else { path }.to_owned())),
-        [file] if guard::is_secret(file) => Err(FileError::Secret(path.to_owned())),
-        [file] => Ok(FilePath::file(file, &file.to_string_lossy())),
+        [file] => unless_secret(FilePath::file(file, &file.to_string_lossy())),
         several => {
             let names: Vec<_> = several.iter().map(|file| file.to_string_lossy()).collect();
             Err(FileError::Ambiguous(format!("{path} could be {}; give the whole path", names.join(" or "))))

@@ -7,7 +7,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Bytes};
 
 use super::{
-    FileError, FilePath, TurnFiles, disk, guard,
+    FileError, FilePath, TurnFiles, disk, keys,
     walk::{Found, Walked},
 };
 
@@ -116,8 +116,15 @@ impl TurnFiles {
             .bom_sniffing(false)
             .binary_detection(BinaryDetection::none())
             .build();
-        let mut search =
-            Search { query, matcher, searcher, out: Matches::default(), bytes: 0, problem: None };
+        let mut search = Search {
+            files: self,
+            query,
+            matcher,
+            searcher,
+            out: Matches::default(),
+            bytes: 0,
+            problem: None,
+        };
         let walked = self.walk(&query.files, &mut |found| search.look_at(&found))?;
         if let Some(problem) = search.problem {
             return Err(FileError::Other(format!("the search broke off: {problem}")));
@@ -128,6 +135,7 @@ impl TurnFiles {
 }
 
 struct Search<'a> {
+    files: &'a TurnFiles,
     query: &'a SearchQuery,
     matcher: RegexMatcher,
     searcher: Searcher,
@@ -138,7 +146,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn look_at(&mut self, found: &Found) -> ControlFlow<()> {
-        if found.is_dir || found.is_link || found.path.disk().is_some_and(guard::is_secret) {
+        if found.is_dir || found.is_link || found.path.is_secret() {
             return ControlFlow::Continue(());
         }
         let Some(bytes) = content(found) else { return ControlFlow::Continue(()) };
@@ -148,12 +156,14 @@ impl Search<'_> {
         if self.bytes > MAX_SEARCHED_BYTES {
             return ControlFlow::Break(());
         }
-        let Self { query, matcher, searcher, out, .. } = self;
+        let Self { files, query, matcher, searcher, out, .. } = self;
+        let mut shown = ShownLines::new(files, bytes);
         let mut is_full = false;
         let sink = Bytes(|line, bytes| {
             is_full = out.matches.len() >= query.limit;
             if !is_full {
-                out.matches.push(Match { path: found.path.clone(), line, text: line_text(matcher, bytes) });
+                let text = line_text(matcher, bytes, &shown.line(line, bytes));
+                out.matches.push(Match { path: found.path.clone(), line, text });
             }
             Ok(!is_full)
         });
@@ -186,14 +196,44 @@ fn content(found: &Found) -> Option<Content> {
     disk::read_searchable(found.path.disk()?).map(Content::Bytes)
 }
 
-/// The line without its end; of a very long one the part around what matched.
-fn line_text(matcher: &RegexMatcher, line: &[u8]) -> String {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let text = String::from_utf8_lossy(line);
-    if text.chars().nth(MAX_LINE).is_none() {
-        return text.into_owned();
+/// The lines of one file as they may be shown.
+struct ShownLines<'a> {
+    files: &'a TurnFiles,
+    text: &'a [u8],
+    /// Where a line alone does not say whether it is a secret: all of them.
+    whole: Option<Vec<String>>,
+}
+
+impl<'a> ShownLines<'a> {
+    fn new(files: &'a TurnFiles, text: &'a [u8]) -> Self {
+        Self { files, text, whole: None }
     }
+
+    /// The line of that number, counted from one, without its end.
+    fn line(&mut self, number: u64, line: &[u8]) -> String {
+        if self.whole.is_none() && keys::spans_lines(self.text) {
+            let text = String::from_utf8_lossy(self.text);
+            self.whole = Some(self.files.shown(&text).split('\n').map(str::to_owned).collect());
+        }
+        let index = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
+        match self.whole.as_ref().and_then(|lines| lines.get(index)) {
+            Some(line) => line.strip_suffix('\r').unwrap_or(line).to_owned(),
+            None => self.files.shown(&String::from_utf8_lossy(without_end(line))).into_owned(),
+        }
+    }
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// What is shown of a line; of a very long one the part around what matched.
+fn line_text(matcher: &RegexMatcher, line: &[u8], text: &str) -> String {
+    if text.chars().nth(MAX_LINE).is_none() {
+        return text.to_owned();
+    }
+    let line = without_end(line);
     let start = matcher.find(line).ok().flatten().map_or(0, |found| found.start());
     let before = String::from_utf8_lossy(line.get(..start).unwrap_or_default()).chars().count();
     let skipped = before.saturating_sub(LINE_BEFORE_MATCH);

@@ -28,13 +28,18 @@ mod settle;
 mod stage;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     ops::Range,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{EditProposal, FileEdit, FileError, FilePath, FileText, Workspace, suggest};
+use super::{
+    EditProposal, FileEdit, FileError, FilePath, FileText, Workspace,
+    keys::{self, Masking},
+    suggest,
+};
 
 pub use stage::StagedChange;
 
@@ -49,6 +54,7 @@ pub struct TurnFiles {
     /// Held while something is staged, so that what was looked up still holds when it is. Reads never wait for it.
     staging: Mutex<()>,
     outlook: Outlook,
+    masking: Masking,
 }
 
 /// What becomes of staged edits when the turn has come to its end.
@@ -83,7 +89,13 @@ struct Snapshot {
 
 impl TurnFiles {
     pub fn new(workspace: Arc<Workspace>) -> Self {
-        Self { workspace, state: Mutex::default(), staging: Mutex::default(), outlook: Outlook::default() }
+        Self {
+            workspace,
+            state: Mutex::default(),
+            staging: Mutex::default(),
+            outlook: Outlook::default(),
+            masking: Masking::default(),
+        }
     }
 
     #[must_use]
@@ -93,6 +105,40 @@ impl TurnFiles {
 
     pub fn outlook(&self) -> Outlook {
         self.outlook
+    }
+
+    #[must_use]
+    pub fn with_masking(self, masking: Masking) -> Self {
+        Self { masking, ..self }
+    }
+
+    pub fn masking(&self) -> Masking {
+        self.masking
+    }
+
+    /// A text of a file as the model may be shown it, in as many lines. To be made of the whole text: what is a key is
+    /// not always seen in a part of it.
+    pub fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.masking {
+            Masking::On => keys::masked(text),
+            Masking::Off => Cow::Borrowed(text),
+        }
+    }
+
+    /// A part of such a text.
+    pub fn shown_part<'a>(&self, text: &'a str, part: Range<usize>) -> Cow<'a, str> {
+        match self.masking {
+            Masking::On => keys::masked_part(text, part),
+            Masking::Off => Cow::Borrowed(text.get(part).unwrap_or_default()),
+        }
+    }
+
+    /// What is said of a text, without its keys.
+    pub fn said(&self, said: String, text: &str) -> String {
+        match self.masking {
+            Masking::On => keys::masked_as_in(&said, text).into_owned(),
+            Masking::Off => said,
+        }
     }
 
     pub fn workspace(&self) -> &Arc<Workspace> {

@@ -29,6 +29,7 @@ mod edits_shown;
 mod edits_stale;
 mod edits_turns;
 mod flood;
+mod hostile;
 mod jobs;
 mod lifecycle;
 mod limits;

@@ -192,6 +192,7 @@ pub const KEYS: &[Key] = &[
     Key::rules("allow", ProjectRule::Trusted),
     Key::rules("ask", ProjectRule::Free),
     Key::rules("deny", ProjectRule::Free),
+    Key::new("mask_secrets", BOOLEAN, "true", ProjectRule::Narrower),
     Key::new("approval_timeout", SECONDS, "120", ProjectRule::Narrower),
     Key::new("command_timeout", SECONDS, "120", ProjectRule::Narrower),
     Key::new(

@@ -1,0 +1,243 @@
+//! Keys inside of texts: what looks like one never leaves the machine, wherever it stands.
+//!
+//! A key is known by its shape alone: how the services that are used most begin theirs (`keys/shapes.rs`), what is assigned
+//! to a name that says so, and the lines of a private key. A mask takes its place; the lines of the text stay the same
+//! in number and order, so that a line's number means the same with masks and without.
+
+mod private;
+mod shapes;
+
+use std::{borrow::Cow, ops::Range};
+
+/// What stands in the place of a key. No file says it by chance: a text that has it more often than the one before was
+/// made from what the model was shown, and would overwrite a key.
+pub const MASK: &str = "<key hidden by askls>";
+
+/// Whether keys are taken out of what the model and the faces get of the user's texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Masking {
+    #[default]
+    On,
+    /// The user's choice; the texts of errors have no keys even so.
+    Off,
+}
+
+/// The text with a mask in the place of each key.
+pub fn masked(text: &str) -> Cow<'_, str> {
+    masked_but(text, |_| false)
+}
+
+/// The same, but for the keys that `is_known`: whoever reads the text wrote them.
+pub fn masked_but(text: &str, is_known: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    let mut keys = places(text);
+    keys.retain(|place| !text.get(place.clone()).is_some_and(&is_known));
+    cover(text, 0..text.len(), &keys)
+}
+
+/// A part of a text, with a mask in the place of each key that it has or touches. Nothing of a part that is none.
+pub fn masked_part(text: &str, part: Range<usize>) -> Cow<'_, str> {
+    cover(text, part, &places(text))
+}
+
+fn cover<'a>(text: &'a str, part: Range<usize>, keys: &[Range<usize>]) -> Cow<'a, str> {
+    let mut shown = String::new();
+    let mut rest = part.start;
+    for key in keys.iter().filter(|key| key.start < part.end && part.start < key.end) {
+        shown.push_str(text.get(rest..key.start).unwrap_or_default());
+        shown.push_str(MASK);
+        rest = key.end;
+    }
+    if shown.is_empty() {
+        return Cow::Borrowed(text.get(part).unwrap_or_default());
+    }
+    shown.push_str(text.get(rest..part.end).unwrap_or_default());
+    Cow::Owned(shown)
+}
+
+/// `said` of a text, without what is a key in it: a piece of a private key says by itself no more what it is.
+pub fn masked_as_in<'a>(said: &'a str, text: &str) -> Cow<'a, str> {
+    let mut masked = masked(said);
+    for key in places(text).into_iter().filter_map(|place| text.get(place)) {
+        if masked.contains(key) {
+            masked = Cow::Owned(masked.replace(key, MASK));
+        }
+    }
+    masked
+}
+
+/// Whether a text may have keys of several lines, of which each alone does not say what it is.
+pub(super) fn spans_lines(text: &[u8]) -> bool {
+    private::is_in(text)
+}
+
+/// Whether a new text has more masks than the old one.
+pub fn writes_mask(old: &str, new: &str) -> bool {
+    new.matches(MASK).count() > old.matches(MASK).count()
+}
+
+/// Where the keys of a text stand, in order and apart from each other; each within one line.
+fn places(text: &str) -> Vec<Range<usize>> {
+    let mut places = shapes::places(text);
+    places.extend(private::places(text));
+    places.sort_unstable_by_key(|place| (place.start, place.end));
+    places.dedup_by(|next, last| {
+        let touches = next.start < last.end;
+        if touches {
+            last.end = last.end.max(next.end);
+        }
+        touches
+    });
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, expected: Expect) {
+        let masked = masked(text);
+        assert_eq!(masked.lines().count(), text.lines().count());
+        expected.assert_eq(&masked);
+    }
+
+    #[test]
+    fn a_key_is_known_by_how_its_service_begins_it() {
+        check(
+            "sk_live_51Habcdefghijklmnop hf_abcdefghijklmnopqrstuvwxyz npm_abcdefghijklmnopqrstuv x_sk-proj-abcdefghijklmnop ésk-proj-abcdefghijklmnop",
+            expect![
+                "<key hidden by askls> <key hidden by askls> <key hidden by askls> x_<key hidden by askls> é<key hidden by askls>"
+            ],
+        );
+        check("KEY=sk-ant-api03-AbC_dEf-0123456789, next", expect!["KEY=<key hidden by askls>, next"]);
+        check(
+            "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc",
+            expect!["Bearer <key hidden by askls>"],
+        );
+        check(r#"{"a":"x\nghp_0123456789abcdefghij\n"}"#, expect![[r#"{"a":"x\n<key hidden by askls>\n"}"#]]);
+        check("id: AKIAI44QH8DHBEXAMPL2", expect!["id: <key hidden by askls>"]);
+    }
+
+    #[test]
+    fn a_key_is_known_by_the_name_to_which_it_is_assigned() {
+        check(
+            "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzq1w2e3r4t",
+            expect!["aws_secret_access_key = <key hidden by askls>"],
+        );
+        check(
+            r#"{"clientSecret": "f3a9c1d27b804e56a1c2d3e4f5a6b7c8"}"#,
+            expect![[r#"{"clientSecret": "<key hidden by askls>"}"#]],
+        );
+        check(
+            "DATABASE_URL=postgres://app:Tr0ub4dor-and-3@db.internal/app",
+            expect!["DATABASE_URL=postgres://app:<key hidden by askls>@db.internal/app"],
+        );
+    }
+
+    #[test]
+    fn a_private_key_is_taken_out_line_by_line() {
+        check(
+            "a\n-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V\n  qwT9Q1z+/=\n-----END RSA PRIVATE KEY-----\nb\n",
+            expect![[r#"
+                a
+                -----BEGIN RSA PRIVATE KEY-----
+                Proc-Type: 4,ENCRYPTED
+
+                <key hidden by askls>
+                  <key hidden by askls>
+                -----END RSA PRIVATE KEY-----
+                b
+            "#]],
+        );
+        // In a text of a program, and with the numbers of `read_file`.
+        check(
+            r"key = '-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn\nygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V\n-----END PRIVATE KEY-----'",
+            expect![[
+                r"key = '-----BEGIN PRIVATE KEY-----\n<key hidden by askls>\n<key hidden by askls>\n-----END PRIVATE KEY-----'"
+            ]],
+        );
+        check(
+            "k.txt (lines 1-2 of 9)\n     1\t-----BEGIN PRIVATE KEY-----\n     2\tMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V\n",
+            expect![[r#"
+                k.txt (lines 1-2 of 9)
+                     1	-----BEGIN PRIVATE KEY-----
+                     2	<key hidden by askls>
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_private_key_without_its_begin_is_known_by_its_end() {
+        check(
+            "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V\nqwT9Q1z+/=\n-----END RSA PRIVATE KEY-----\n",
+            expect![[r#"
+                <key hidden by askls>
+                <key hidden by askls>
+                -----END RSA PRIVATE KEY-----
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_a_key_stays() {
+        let text = r#"
+task-list-of-things-to-be-done sk-fading-circle-and-some-words sk-SK
+sk-xxxxxxxxxxxxxxxxxxxxxxxx ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxx sk-your-api-key-goes-here-1234
+AKIAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
+api_key = os.environ["SERVICE_API_KEY"]
+client_secret: "${{ secrets.CLIENT_SECRET_OF_THE_DEPLOYMENT }}"
+https://user:password@host https://${user}:${password1234}@host http://localhost:8080/@a
+const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
+sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+commit 0e838bf0e838bf0e838bf0e838bf0e838bf0e838b
+-----BEGIN CERTIFICATE-----
+MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V
+-----END CERTIFICATE-----
+-----BEGIN PUBLIC KEY-----
+MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V
+-----END PUBLIC KEY-----
+"#;
+        assert_eq!(masked(text), text);
+    }
+
+    #[test]
+    fn what_was_masked_has_nothing_more_to_mask() {
+        let text = "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzq1w2e3r4t\n-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V\n-----END PRIVATE KEY-----\n";
+        let once = masked(text).into_owned();
+        assert_eq!(masked(&once), once);
+    }
+
+    #[test]
+    fn a_key_that_the_reader_wrote_is_shown_to_it() {
+        let text = "ghp_0123456789abcdefghij and ghp_abcdefghij0123456789";
+        let shown = masked_but(text, |key| key == "ghp_0123456789abcdefghij");
+        assert_eq!(shown, format!("ghp_0123456789abcdefghij and {MASK}"));
+    }
+
+    #[test]
+    fn a_line_out_of_a_private_key_is_masked_by_what_it_was_taken_from() {
+        let line = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V";
+        let text = format!("-----BEGIN PRIVATE KEY-----\n{line}\n-----END PRIVATE KEY-----\n");
+        let said = format!("the nearest text is `{line}`");
+        assert_eq!(masked(&said), said);
+        assert_eq!(masked_as_in(&said, &text), format!("the nearest text is `{MASK}`"));
+    }
+
+    #[test]
+    fn a_part_of_a_text_shows_no_piece_of_a_key() {
+        let text = "a ghp_0123456789abcdefghij b";
+        assert_eq!(masked_part(text, 0..text.len()), format!("a {MASK} b"));
+        assert_eq!(masked_part(text, 0..10), format!("a {MASK}"));
+        assert_eq!(masked_part(text, 10..text.len()), format!("{MASK} b"));
+        assert_eq!(masked_part(text, 8..12), MASK);
+        assert_eq!(masked_part(text, 0..2), "a ");
+    }
+
+    #[test]
+    fn masks_are_written_when_there_are_more_of_them_than_before() {
+        assert!(writes_mask("a", &format!("a {MASK}")));
+        assert!(!writes_mask(MASK, &format!("{MASK} a")));
+        assert!(!writes_mask(MASK, "a"));
+    }
+}
