@@ -18,7 +18,7 @@ use crate::{
         output::one_line,
         printed::{Bookmark, News, Printed},
     },
-    workspace::FilePath,
+    workspace::{FilePath, TurnFiles},
 };
 
 use super::{
@@ -326,8 +326,13 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let started = Instant::now();
     let (call, result) = match admitted {
         Admitted::Ready(call, prepared) => {
-            let mut watcher =
-                Watcher { call_id: &call.id, printed: Printed::default(), seen: Bookmark::default(), events };
+            let mut watcher = Watcher {
+                call_id: &call.id,
+                printed: Printed::default(),
+                seen: Bookmark::default(),
+                files: &context.files,
+                events,
+            };
             let result = run_one(prepared, context, &mut watcher).await;
             watcher.show_rest();
             (call, result)
@@ -387,6 +392,8 @@ struct Watcher<'a> {
     call_id: &'a str,
     printed: Printed,
     seen: Bookmark,
+    /// Knows what is hidden of a text.
+    files: &'a TurnFiles,
     events: &'a Events<'a>,
 }
 
@@ -407,8 +414,12 @@ impl Watcher<'_> {
 
     fn show(&mut self) {
         if let Some(News { skipped, text, unfinished }) = self.printed.news(&mut self.seen, MAX_SHOWN_BYTES) {
-            let call_id = self.call_id.to_owned();
-            self.events.emit(&Event::ToolOutput { call_id, skipped_lines: skipped, text, unfinished });
+            self.events.emit(&Event::ToolOutput {
+                call_id: self.call_id.to_owned(),
+                skipped_lines: skipped,
+                text: self.files.shown(&text).into_owned(),
+                unfinished: self.files.shown(&unfinished).into_owned(),
+            });
         }
     }
 }

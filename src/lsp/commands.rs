@@ -66,12 +66,6 @@ pub(super) struct AskParams {
     pub(super) diagnostics: Vec<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ThreadParams {
-    thread_id: Option<ThreadId>,
-}
-
 /// The arguments of `askls.stop`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! What a command sees of askls' environment: everything but secrets.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use tokio::process::Command;
 
@@ -23,6 +23,13 @@ const HIDDEN_PARTS: [&str; 4] = ["SECRET", "PASSWORD", "PASSWD", "PASSPHRASE"];
 /// Names that would be hidden and hold no secret, but what programs need.
 const SHOWN: [&str; 3] = ["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
 
+/// Names by which a shell or a program reads a file first, or finds folders elsewhere: a command line would mean something
+/// else than what it was judged by.
+const MISLEADING: [&str; 4] = ["CDPATH", "BASH_ENV", "ENV", "RIPGREP_CONFIG_PATH"];
+
+/// How the names of functions begin that bash takes from its environment.
+const BASH_FUNCTION: &str = "BASH_FUNC_";
+
 /// A word of names that lead to a program that asks the user for a password.
 const ASKS: &str = "ASKPASS";
 
@@ -35,19 +42,40 @@ const PLAIN: [(&str, &str); 5] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// The one place outside the settings that looks at the environment, and only at the names in it.
+/// The one place outside the settings that looks at the environment: at the names in it, and at the folders of `PATH`.
 pub(super) fn prepare(command: &mut Command, hidden_variable: Option<&str>) {
     hide(command, std::env::vars_os().map(|(name, _)| name));
     if let Some(name) = hidden_variable {
         command.env_remove(name);
     }
+    if let Some(path) = std::env::var_os("PATH").and_then(|path| absolute_only(&path)) {
+        command.env("PATH", path);
+    }
     command.envs(PLAIN);
 }
 
 fn hide(command: &mut Command, names: impl Iterator<Item = OsString>) {
-    for name in names.filter(|name| is_secret(&name.to_string_lossy())) {
-        command.env_remove(name);
+    for name in names {
+        let text = name.to_string_lossy();
+        if is_secret(&text) || is_misleading(&text) {
+            command.env_remove(&name);
+        }
     }
+}
+
+fn is_misleading(name: &str) -> bool {
+    MISLEADING.contains(&name) || name.starts_with(BASH_FUNCTION)
+}
+
+/// A search path without what depends on the folder that a command runs in: there, a project's own `ls` would be `ls`.
+/// `None` when there is nothing to leave out.
+fn absolute_only(path: &OsStr) -> Option<OsString> {
+    let folders: Vec<_> = std::env::split_paths(path).collect();
+    let kept: Vec<_> = folders.iter().filter(|folder| folder.is_absolute()).collect();
+    if kept.len() == folders.len() {
+        return None;
+    }
+    std::env::join_paths(kept).ok()
 }
 
 fn is_secret(name: &str) -> bool {
@@ -127,6 +155,25 @@ mod tests {
         let mut command = Command::new("env");
         prepare(&mut command, Some("MODEL_PASS"));
         assert!(command.as_std().get_envs().any(|change| change == ("MODEL_PASS".as_ref(), None)));
+    }
+
+    #[test]
+    fn a_command_does_not_inherit_what_makes_it_mean_something_else() {
+        let mut command = Command::new("env");
+        let names = ["BASH_ENV", "BASH_FUNC_ls%%", "BASH", "CDPATH", "ENV", "ENVIRONMENT"];
+        hide(&mut command, names.map(OsString::from).into_iter());
+        let removed: Vec<_> = command.as_std().get_envs().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(removed, ["BASH_ENV", "BASH_FUNC_ls%%", "CDPATH", "ENV"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_search_path_has_no_folder_that_depends_on_where_a_command_runs() {
+        for (path, kept) in
+            [("/bin:.:/usr/bin", Some("/bin:/usr/bin")), ("/bin::bin", Some("/bin")), ("/bin:/usr/bin", None)]
+        {
+            assert_eq!(absolute_only(path.as_ref()), kept.map(OsString::from), "{path}");
+        }
     }
 
     #[test]
