@@ -3,6 +3,7 @@
 mod approver;
 mod ask;
 mod printer;
+mod project;
 mod status;
 mod undo;
 mod view;
@@ -134,8 +135,9 @@ pub struct UndoArguments {
 
 #[derive(Debug, Args)]
 struct RootArguments {
-    /// The project's folder; may be repeated.
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    /// The project's folder; may be repeated. Without it, the nearest folder with .askls or .git in it, from here upwards
+    /// and below your home; else this one.
+    #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
 }
 
@@ -241,14 +243,23 @@ fn number(number: f64) -> Value {
     Number::from_f64(number).map_or_else(|| number.to_string().into(), Into::into)
 }
 
+/// The folder in which the command runs, without links.
+fn here() -> anyhow::Result<PathBuf> {
+    Path::new(".").canonicalize().context("the current folder")
+}
+
 impl RootArguments {
-    /// Whether no folder was named but the one in which the command runs.
+    /// Whether no folder was named.
     fn is_default(&self) -> bool {
-        self.root == [Path::new(".")]
+        self.root.is_empty()
     }
 
     /// The folders, absolute.
-    fn roots(&self) -> anyhow::Result<Vec<PathBuf>> {
+    fn roots(&self, environment: &Environment) -> anyhow::Result<Vec<PathBuf>> {
+        if self.is_default() {
+            let home = environment.home().and_then(|home| home.canonicalize().ok());
+            return Ok(vec![project::root_of(&here()?, home.as_deref()).to_owned()]);
+        }
         self.root
             .iter()
             .map(|root| {
@@ -270,8 +281,8 @@ impl RootArguments {
 }
 
 impl CommonArguments {
-    fn roots(&self) -> anyhow::Result<Vec<PathBuf>> {
-        self.root.roots()
+    fn roots(&self, environment: &Environment) -> anyhow::Result<Vec<PathBuf>> {
+        self.root.roots(environment)
     }
 
     /// The settings that hold for `roots` under these arguments and `others`. What is wrong on the command line is an

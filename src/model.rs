@@ -61,6 +61,12 @@ pub trait ModelClient: Send + Sync {
     ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
         self.stream(request)
     }
+
+    /// Whether the next request goes to the server as it is given. A client that makes others of it, each with what one
+    /// question takes, sends much less.
+    fn sends_as_given(&self) -> bool {
+        true
+    }
 }
 
 /// What is known of a model before it is asked.

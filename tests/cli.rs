@@ -396,6 +396,28 @@ async fn each_file_that_was_written_is_a_line_and_for_programs_a_part_of_the_las
 }
 
 #[tokio::test]
+async fn what_editors_and_shells_run_by_themselves_is_not_written_unasked() {
+    let tasks = json!({"path": ".vscode/tasks.json", "text": "{}\n"});
+    let edit = json!({"path": "a.txt", "find": "one", "replace": "two"});
+    for flags in [&["--apply"][..], &["--apply", "--approve", "all"], &["--apply", "--json"]] {
+        let reply = call("write_file", tasks.clone()).call("edit_file", edit.clone());
+        let model = FakeModel::start(Wire::Chat, [reply, text("Done.")]);
+        let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+        let ran = place.run(&[&["ask"], flags, &["go"]].concat()).await;
+        ran.assert_code(7)
+            .assert_stderr("written: a.txt (+1 -1)\n")
+            .assert_stderr("not written: .vscode/tasks.json: editors and shells run what it says")
+            .assert_stderr("without a terminal\n");
+        assert_eq!((place.read("a.txt").as_str(), place.project(".vscode").exists()), ("two\n", false));
+        if flags.contains(&"--json") {
+            let last = ran.events().pop().unwrap();
+            assert_eq!(last["type"], "not_written", "{last}");
+            assert_eq!(last["files"][0]["path"], ".vscode/tasks.json", "{last}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_edit_that_is_going_to_be_written_is_not_called_proposed() {
     let place = Place::new(&[("a.txt", "one\n")]);
     let prompt = "replace `one` with `two` in a.txt";
@@ -604,6 +626,22 @@ async fn searching(wire: Wire, settings: &str, arguments: &[&str]) -> (Ran, Fake
     (ran, model)
 }
 
+/// A turn with a model that never answers, which `ask` gives so many seconds: as many as it takes to reach the model on
+/// a machine that may be busy.
+async fn out_of_time(wire: Wire, ask: impl AsyncFn(&Place, f64) -> Ran) -> (Ran, FakeModel) {
+    let mut seconds = 0.25;
+    loop {
+        let model = FakeModel::start(wire, [stall()]);
+        let place = Place::new(&[]).with_model(&model);
+        let ran = ask(&place, seconds).await;
+        ran.assert_code(1);
+        if !model.requests().is_empty() {
+            return (ran, model);
+        }
+        seconds *= 2.0;
+    }
+}
+
 // SPEC L13
 #[tokio::test]
 async fn each_bound_of_a_turn_has_an_ending_of_its_own() {
@@ -641,11 +679,12 @@ async fn a_bound_of_the_project_says_whose_it_is() {
 #[tokio::test]
 async fn a_turn_may_be_given_a_time() {
     for wire in WIRES {
-        let model = FakeModel::start(wire, [stall()]);
-        let place = Place::new(&[]).with_model(&model);
-        place.write("config/askls/config.toml", "turn_timeout = 0.2\n");
-        let ran = place.run(&["ask", "--json", "go"]).await;
-        let end = ran.assert_code(1).events().pop().unwrap();
+        let (ran, model) = out_of_time(wire, async |place, seconds| {
+            place.write("config/askls/config.toml", &format!("turn_timeout = {seconds}\n"));
+            place.run(&["ask", "--json", "go"]).await
+        })
+        .await;
+        let end = ran.events().pop().unwrap();
         assert_eq!((&end["stop_reason"], &end["limit"]), (&json!("limit"), &json!("time")), "{end}");
         model.left(1).await;
     }
@@ -667,10 +706,38 @@ async fn a_bound_of_the_command_line_goes_before_that_of_every_file() {
         let end = ran.assert_code(1).events().pop().unwrap();
         assert_eq!((&end["limit"], model.requests().len()), (&json!(limit), requests), "{flags:?} {end}");
     }
-    let model = FakeModel::start(Wire::Chat, [stall()]);
+    let (ran, _model) = out_of_time(Wire::Chat, async |place, seconds| {
+        place.write("config/askls/config.toml", "turn_timeout = 86400\n");
+        place.run(&["ask", "--timeout", &seconds.to_string(), "go"]).await
+    })
+    .await;
+    ran.assert_stderr("turn_timeout").assert_stderr("(here: --timeout SECONDS)");
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_large_for_what_is_set_is_not_sent() {
+    for (settings, words) in [
+        ("context_tokens = 100\n", "context_tokens is 100 tokens; raise it"),
+        ("window = 500\n", "window is 500 tokens; raise it"),
+        ("context_tokens = 90\nwindow = 500\n", "context_tokens is 90 tokens; raise it"),
+    ] {
+        for wire in WIRES {
+            let (ran, model) = searching(wire, settings, &[]).await;
+            ran.assert_code(1).assert_stderr("limit: nothing was sent, since ").assert_stderr(words);
+            assert_eq!(model.requests().len(), 0, "{ran:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_went_beyond_a_bound_says_so() {
+    let model = FakeModel::start(Wire::Chat, [text("Done.").usage(100, 0, 10, 0)]);
     let place = Place::new(&[]).with_model(&model);
-    let ran = place.run(&["ask", "--timeout", "0.2", "go"]).await;
-    ran.assert_code(1).assert_stderr("turn_timeout").assert_stderr("(here: --timeout SECONDS)");
+    place.write("config/askls/config.toml", "max_turn_tokens = 50\nprice = { input = 10, output = 10 }\n");
+    let ran = place.run(&["ask", "--max-cost", "0.0001", "go"]).await;
+    ran.assert_code(0)
+        .assert_stderr("max_turn_tokens (50 tokens): the answer took it beyond")
+        .assert_stderr("max_cost ($0.0001): the answer took it beyond");
 }
 
 // SPEC L13
@@ -742,7 +809,7 @@ async fn a_fault_of_the_settings_is_not_said_of_the_server() {
     let place = Place::new(&[]).with_model(&model);
     place.write("config/askls/config.toml", "tool_choice = 'mul'\n");
     let ran = place.run(&["ask", "go"]).await;
-    assert!(ran.assert_code(2).stderr.starts_with("settings: tool_choice names mul"), "{ran:?}");
+    assert!(ran.assert_code(2).stderr.starts_with("error: tool_choice names mul"), "{ran:?}");
 }
 
 #[cfg(unix)]
@@ -892,6 +959,38 @@ async fn with_nothing_configured_real_files_are_listed_and_read() {
     ran.assert_code(0).assert_stderr(" [tool] list_files").assert_stderr(" [tool] read_file Cargo.toml");
     assert!(ran.stdout.contains("src/main.rs") || ran.stdout.contains("src/"), "{}", ran.stdout);
     assert!(ran.stdout.contains("name = \"sample\""), "{}", ran.stdout);
+}
+
+#[tokio::test]
+async fn in_a_folder_of_a_project_the_project_is_meant_and_its_settings_hold() {
+    let place = Place::new(&[
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".askls/config.toml", "max_steps = 7\n"),
+        ("top.txt", "one\n"),
+        ("sub/below.txt", "two\n"),
+    ]);
+    let project = place.project("").canonicalize().unwrap();
+    let below = async |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        Ran::from(command.current_dir(place.project("sub")).output().await.unwrap())
+    };
+    let status: Value =
+        serde_json::from_str(&below(&["status", "--json"]).await.assert_code(0).stdout).unwrap();
+    assert_eq!(status["roots"], json!([project.to_string_lossy()]));
+    assert_eq!(status["settings"]["max_steps"]["value"], "7", "{status}");
+
+    let edit = ["ask", "--model", "offline", "--apply", "replace `one` with `two` in top.txt"];
+    below(&edit).await.assert_code(0).assert_stderr("written: top.txt");
+    below(&["undo"]).await.assert_code(0);
+    assert_eq!(place.read("top.txt"), "one\n");
+
+    let here = below(&["ask", "--model", "offline", "what files are in the current directory?"]).await;
+    let stdout = &here.assert_code(0).stdout;
+    assert!(stdout.contains("below.txt") && !stdout.contains("top.txt"), "{stdout}");
+    // A folder that was named is the one that is meant.
+    let status = below(&["status", "--root", "."]).await;
+    let named = format!("project: {}\n", project.join("sub").display());
+    assert!(status.assert_code(0).stdout.contains(&named), "{status:?}");
 }
 
 #[tokio::test]

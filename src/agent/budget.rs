@@ -104,6 +104,19 @@ impl Reached {
         Self::new(Limit::Steps, words, "max_steps", limits)
     }
 
+    /// The bound that a request of so many tokens, by the estimate, does not keep; `None` when it keeps all.
+    pub(super) fn context(estimated: u64, limits: &Limits) -> Option<Self> {
+        let bounds = [("context_tokens", limits.context_tokens), ("window", limits.window)];
+        let (setting, most) = bounds
+            .into_iter()
+            .find_map(|(setting, most)| Some((setting, most.filter(|most| estimated > *most)?)))?;
+        let (estimated, most) = (tokens_in_short(estimated), tokens_in_short(most));
+        let words = format!(
+            "nothing was sent, since the smallest request that says what the model must know takes about {estimated}, and {setting} is {most}"
+        );
+        Some(Self::new(Limit::Context, words, setting, limits))
+    }
+
     pub(super) fn time(longest: Duration, limits: &Limits) -> Self {
         let words = format!("stopped after {} s, the turn_timeout limit", longest.as_secs_f64());
         Self::new(Limit::Time, words, "turn_timeout", limits)

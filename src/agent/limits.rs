@@ -97,6 +97,8 @@ pub struct Limits {
     pub repeated_calls: RepeatedCalls,
     /// The most tokens of a request, by the estimate; `None` goes by the model's window.
     pub context_tokens: Option<u64>,
+    /// The model's whole window as it was set; what is only known of it by other ways is no bound.
+    pub window: Option<u64>,
     /// Which of them are the project's: their ends say so.
     pub project: ProjectSettings,
 }
@@ -113,6 +115,7 @@ impl Default for Limits {
             unknown_tools: UnknownTools::default(),
             repeated_calls: RepeatedCalls::default(),
             context_tokens: None,
+            window: None,
             project: ProjectSettings::default(),
         }
     }

@@ -50,6 +50,8 @@ pub struct UserInput {
     pub prompt: String,
     pub mode: Mode,
     pub focus: Option<Focus>,
+    /// The folder in which the user stands, as a path in the project; `None` for the project's own.
+    pub folder: Option<String>,
     /// What has become of the agent's edits since its last turn, a sentence each.
     pub news: Vec<String>,
 }
@@ -78,6 +80,12 @@ pub(super) fn user_message(input: &UserInput) -> UserMessage {
         Mode::Ask => {}
         Mode::Edit => context.push_str("Make this change as edits to the files.\n"),
         Mode::Plan => context.push_str("Answer with a plan only: nothing can be changed in this turn.\n"),
+    }
+    if let Some(folder) = &input.folder {
+        let _ = writeln!(
+            context,
+            "The user is in the folder {folder}: their paths may begin there; those of the tools begin at the project's folder."
+        );
     }
     if let Some(focus) = &input.focus {
         write_focus(&mut context, focus);
@@ -177,6 +185,17 @@ mod tests {
         expect![[r#"
             <context>
             The user has undone your edits of a.rs.
+            </context>"#]]
+        .assert_eq(&user_message(&input).context.unwrap_or_default());
+    }
+
+    #[test]
+    fn the_model_is_told_in_which_folder_of_the_project_the_user_is() {
+        let folder = Some("src/model".to_owned());
+        let input = UserInput { prompt: "why?".to_owned(), folder, ..UserInput::default() };
+        expect![[r#"
+            <context>
+            The user is in the folder src/model: their paths may begin there; those of the tools begin at the project's folder.
             </context>"#]]
         .assert_eq(&user_message(&input).context.unwrap_or_default());
     }

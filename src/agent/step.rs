@@ -8,7 +8,7 @@ use crate::{
 
 use super::{
     Agent, Events, FirstTool, Thread, TurnContext,
-    budget::Spent,
+    budget::{Reached, Spent},
     context,
     ending::Ending,
     prompt,
@@ -190,7 +190,20 @@ impl Agent {
         let info = self.model.info();
         let fixed = context::fixed_bytes(prompt::INSTRUCTIONS, self.tools.specs());
         let cache_key = thread.id().clone();
-        let items = thread.request_items(fixed, context::budget(&self.limits, info.context_window));
+        let budget = context::budget(&self.limits, info.context_window);
+        // The model inside askls has no window, and a guided one is asked for less at once.
+        let is_bounded = self.limits.context_tokens.or(self.limits.window).is_some()
+            && info.wire.is_some()
+            && self.model.sends_as_given();
+        while is_bounded
+            && let estimated = context::estimate(fixed, &thread.request_items(fixed, budget))
+            && let Some(reached) = Reached::context(estimated, &self.limits)
+        {
+            if !thread.shrink() {
+                return Reply::Bounded { texts: Vec::new(), reached };
+            }
+        }
+        let items = thread.request_items(fixed, budget);
         let estimated = context::estimate(fixed, &items);
         let request = Request {
             instructions: prompt::INSTRUCTIONS,

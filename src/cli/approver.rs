@@ -1,4 +1,4 @@
-//! Asking the user in the terminal; where there is none, nobody said yes.
+//! Asking the user in the terminal, about calls and about writing; where there is none, nobody said yes.
 
 use std::{io, thread, time::Duration};
 
@@ -13,8 +13,9 @@ use crate::{
     config::KeptRules,
     tools::{
         Effect,
-        output::{one_line, visible},
+        output::{one_line, visible, visible_path},
     },
+    workspace::EditProposal,
 };
 
 use super::printer::Printer;
@@ -64,9 +65,6 @@ impl Terminal {
     }
 
     async fn answer(&self, question: Question) -> Answer {
-        let mut lines = self.lines.lock().await;
-        // What was typed before the question is no answer to it.
-        while !matches!(lines.try_recv(), Err(TryRecvError::Empty | TryRecvError::Disconnected)) {}
         let offered = if self.kept_rules.is_some() { question.always.as_slice() } else { &[] };
         let rules: Vec<String> = offered.iter().map(|rule| visible(&format!("`{rule}`"))).collect();
         let choices = match rules.as_slice() {
@@ -79,26 +77,68 @@ impl Terminal {
             one_line(&question.why, MAX_WHY),
             question.preview.trim_end().replace('\n', "\n  ")
         );
-        for asked in [asked, format!("Please answer y, a or n ({choices}): ")] {
+        let again = format!("Please answer y, a or n ({choices}): ");
+        let can_keep = !offered.is_empty();
+        let understand =
+            |line: &str| understand(line).filter(|answer| *answer != Answer::AllowAlways || can_keep);
+        match self.answer_to(asked, again, understand).await {
+            Ok(Answer::AllowAlways) => self.keep(offered.to_vec()).await,
+            Ok(answer) => answer,
+            Err(reason) => deny(reason),
+        }
+    }
+
+    /// Asks whether these edits may be written, of which the user has seen the diff: editors and shells run what their
+    /// files say.
+    ///
+    /// # Errors
+    /// Why they may not.
+    pub(super) async fn may_write(&self, edits: &EditProposal) -> Result<(), &'static str> {
+        let paths = edits.files.iter().map(|file| visible_path(file.path.as_str()));
+        let asked = format!(
+            "Editors and shells run what these files say without asking:\n  {}\nWrite them? y = yes, n = no: ",
+            paths.collect::<Vec<_>>().join("\n  ")
+        );
+        let again = "Please answer y or n: ".to_owned();
+        match self.answer_to(asked, again, understand_once).await {
+            Ok(Answer::AllowOnce | Answer::AllowForThread | Answer::AllowAlways) => Ok(()),
+            Ok(Answer::Deny { .. }) => Err("the user said no"),
+            Err(reason) => Err(reason),
+        }
+    }
+
+    /// Asks, and once more in the words of `again` when the answer is not understood.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    async fn answer_to(
+        &self,
+        asked: String,
+        again: String,
+        understand: impl Fn(&str) -> Option<Answer>,
+    ) -> Result<Answer, &'static str> {
+        let mut lines = self.lines.lock().await;
+        // What was typed before the question is no answer to it.
+        while !matches!(lines.try_recv(), Err(TryRecvError::Empty | TryRecvError::Disconnected)) {}
+        for asked in [asked, again] {
             self.printer.question(asked);
             match tokio::time::timeout(self.timeout, lines.recv()).await {
-                Ok(Some(line)) => match understand(&line) {
-                    Some(Answer::AllowAlways) if offered.is_empty() => {}
-                    Some(Answer::AllowAlways) => return self.keep(offered.to_vec()).await,
-                    Some(answer) => return answer,
-                    None => {}
-                },
-                Ok(None) => return deny("the user closed the input"),
+                Ok(Some(line)) => {
+                    if let Some(answer) = understand(&line) {
+                        return Ok(answer);
+                    }
+                }
+                Ok(None) => return Err("the user closed the input"),
                 Err(_) => {
                     // The cursor still stands behind the question.
                     self.printer.question("\n");
                     self.printer.notice("no answer means no");
-                    return deny("the user did not answer in time");
+                    return Err("the user did not answer in time");
                 }
             }
         }
         self.printer.notice("taken for a no");
-        deny("the user said neither yes nor no")
+        Err("the user said neither yes nor no")
     }
 }
 
@@ -173,6 +213,11 @@ fn understand(line: &str) -> Option<Answer> {
     (is_no && !reason.is_empty()).then(|| deny(&format!("the user said no: {reason}")))
 }
 
+/// The same where there is only this one time.
+fn understand_once(line: &str) -> Option<Answer> {
+    understand(line).filter(|answer| !matches!(answer, Answer::AllowForThread | Answer::AllowAlways))
+}
+
 fn deny(reason: &str) -> Answer {
     Answer::Deny { reason: reason.to_owned() }
 }
@@ -188,6 +233,8 @@ mod tests {
         assert_eq!(understand("p"), Some(Answer::AllowAlways));
         assert_eq!(understand("No"), Some(deny("the user said no")));
         assert_eq!(understand("n: use make"), Some(deny("the user said no: use make")));
+        assert_eq!(understand_once("yes"), Some(Answer::AllowOnce));
+        assert_eq!(understand_once("always"), None);
         for line in ["", "yep", "y n", "ja", "nein", "not now", "n:"] {
             assert_eq!(understand(line), None, "{line}");
         }

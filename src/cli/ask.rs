@@ -11,10 +11,10 @@ use anyhow::Context as _;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
-    agent::{Agent, Approver, EventSink as _, OnLimit, Thread, TurnContext, TurnResult, UserInput},
+    agent::{Agent, Approver, EventSink as _, Limits, OnLimit, Thread, TurnContext, TurnResult, UserInput},
     config::{Environment, KeptRules, Settings},
     model::{ModelError, select},
-    protocol::{Event, Limit, StopReason, ThreadId, Usage},
+    protocol::{Event, Limit, StopReason, ThreadId, Usage, tokens_in_short},
     signals::Signals,
     tools::{Toolbox, jobs::Jobs},
     workspace::{
@@ -27,10 +27,10 @@ use crate::{
 use super::{
     AskArguments, Exit,
     approver::{Nobody, Terminal},
-    complain,
+    complain, here,
     printer::Printer,
     view::{Detail, Format, Style, at_limit},
-    written::Written,
+    written::{NotWritten, Written},
 };
 
 /// Longest prompt from stdin: far more than any model's window holds.
@@ -40,7 +40,7 @@ const LONGEST_PROMPT: u64 = 16 << 20;
 const LAST_MOMENT: Duration = Duration::from_millis(300);
 
 pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> anyhow::Result<Exit> {
-    let roots = arguments.common.roots()?;
+    let roots = arguments.common.roots(environment)?;
     let others = [
         ("approvals", arguments.approve.as_deref().map(Into::into)),
         ("on_limit", arguments.on_limit.as_deref().map(Into::into)),
@@ -56,14 +56,19 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     }
     let outlook = if arguments.apply { Outlook::Applied } else { Outlook::Proposed };
     let kept_rules = roots.first().and_then(|root| loaded.settings.kept_rules(root));
+    let folder = arguments.common.root.is_default().then(|| folder_in(&roots)).flatten();
     let files = TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook);
     let files = Arc::new(files.with_masking(loaded.settings.masking()));
     let cancel = CancellationToken::new();
     let jobs = Jobs::default();
+    let terminal = terminal(&printer, loaded.settings.approval_timeout(), kept_rules)?;
     let context = TurnContext {
         files: Arc::clone(&files),
         events: Arc::new(printer.clone()),
-        approver: approver(&printer, loaded.settings.approval_timeout(), kept_rules)?,
+        approver: match &terminal {
+            Some(terminal) => Arc::clone(terminal) as Arc<dyn Approver>,
+            None => Arc::new(Nobody { printer: printer.clone() }),
+        },
         applier: None,
         jobs: jobs.clone(),
         cancel: cancel.clone(),
@@ -73,7 +78,8 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     let thread_id = thread.id().clone();
     let keeper =
         Keeper { folder: loaded.settings.checkpoints_folder(), turn: TurnMark::new(&thread_id, &prompt) };
-    let turn = turn(loaded.settings, thread, prompt, context, printer.clone(), style.format);
+    let input = UserInput { prompt, folder, ..UserInput::default() };
+    let turn = turn(loaded.settings, thread, input, context, printer.clone(), style.format);
     let mut turn = AbortOnDropHandle::new(tokio::spawn(turn));
     let ended = tokio::select! {
         ended = &mut turn => ended,
@@ -100,7 +106,17 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     jobs.end().await;
     let exit = match ended {
         Ok(Ok(result)) => {
-            finish(&result, files.proposal(), &files, &printer, arguments.apply.then_some(keeper)).await
+            let keeper = arguments.apply.then_some(keeper);
+            let finish = finish(
+                &result,
+                files.proposal(),
+                &files,
+                &printer,
+                terminal.as_deref(),
+                keeper,
+                &mut signals,
+            );
+            finish.await
         }
         Ok(Err(error)) => {
             printer.notice(format!("error: {error}"));
@@ -133,7 +149,7 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
 async fn turn(
     settings: Settings,
     mut thread: Thread,
-    prompt: String,
+    input: UserInput,
     context: TurnContext,
     printer: Printer,
     format: Format,
@@ -154,7 +170,7 @@ async fn turn(
     };
     tracing::info!(model = %chosen.client.info(), why = %chosen.why, "model chosen");
     // As JSON the first event names the model.
-    if format == Format::Text && !chosen.is_named {
+    if format == Format::Text && choice.model.is_none() {
         printer.notice(format!("model: {}, since {}", chosen.client.info(), chosen.why));
     }
     let limits = settings.limits_for(&chosen.client.info().name);
@@ -170,8 +186,26 @@ async fn turn(
         retries: settings.retries(),
         first_tool: settings.first_tool(),
     };
-    let input = UserInput { prompt, ..UserInput::default() };
-    Ok(agent.run_turn_after(waited, &mut thread, input, &context).await)
+    let limits = agent.limits.clone();
+    let result = agent.run_turn_after(waited, &mut thread, input, &context).await;
+    for exceeded in exceeded(&result, &limits) {
+        printer.notice(exceeded);
+    }
+    Ok(result)
+}
+
+/// The bounds beyond which the turn went with its answer: they are looked at after each reply, and a whole answer is kept.
+fn exceeded(result: &TurnResult, limits: &Limits) -> Vec<String> {
+    if result.stop_reason != StopReason::Answer {
+        return Vec::new();
+    }
+    let tokens = limits.max_turn_tokens.filter(|most| result.usage.total() > *most);
+    let cost = limits.max_cost.filter(|most| result.cost.is_some_and(|cost| cost > *most));
+    let tokens = tokens.map(|most| format!("max_turn_tokens ({})", tokens_in_short(most)));
+    let cost = cost.map(|most| format!("max_cost ({most})"));
+    let beyond =
+        |bound| format!("warning: {bound}: the answer took it beyond, and is kept, since it is whole");
+    tokens.into_iter().chain(cost).map(beyond).collect()
 }
 
 /// Shows the edits, and writes them when that was asked for and the agent came to its end: half of a change is none.
@@ -180,7 +214,9 @@ async fn finish(
     proposal: EditProposal,
     files: &Arc<TurnFiles>,
     printer: &Printer,
+    terminal: Option<&Terminal>,
     apply: Option<Keeper>,
+    signals: &mut Signals,
 ) -> Exit {
     let exit = Exit::Turn(result.stop_reason);
     if proposal.is_empty() {
@@ -201,6 +237,37 @@ async fn finish(
         ));
         return exit;
     }
+    let (run_unasked, others) = proposal.clone().split_run_unasked();
+    let may_write = match terminal {
+        _ if run_unasked.is_empty() => Ok(()),
+        None => Err("nobody can be asked, since askls runs without a terminal"),
+        Some(terminal) => tokio::select! {
+            may_write = terminal.may_write(&run_unasked) => may_write,
+            () = signals.next() => {
+                printer.notice("nothing was written");
+                return Exit::Turn(StopReason::Cancelled);
+            }
+        },
+    };
+    let Err(reason) = may_write else { return write(proposal, files, printer, keeper, exit).await };
+    let written = match others.is_empty() {
+        true => exit,
+        false => write(others, files, printer, keeper, exit).await,
+    };
+    let reason =
+        format!("editors and shells run what it says, so it is only written after a yes, and {reason}");
+    printer.not_written(NotWritten::all(&run_unasked, &reason));
+    if written == exit { Exit::NotWritten } else { written }
+}
+
+/// Writes the edits; `exit` is the turn's own, which stays when all goes well.
+async fn write(
+    proposal: EditProposal,
+    files: &TurnFiles,
+    printer: &Printer,
+    keeper: Keeper,
+    exit: Exit,
+) -> Exit {
     let workspace = Arc::clone(files.workspace());
     let written: Vec<_> = proposal.files.iter().map(Written::of).collect();
     let write = move || keeper.apply(&proposal, &workspace);
@@ -213,9 +280,9 @@ async fn finish(
             exit
         }
         Ok(Err(conflicts)) => {
-            for conflict in conflicts {
-                printer.notice(format!("{}: {}", conflict.path, conflict.reason));
-            }
+            let reasons =
+                conflicts.into_iter().map(|conflict| NotWritten::new(&conflict.path, conflict.reason));
+            printer.not_written(reasons.collect());
             printer.notice("nothing was written");
             Exit::NotWritten
         }
@@ -282,6 +349,14 @@ fn cancelled() -> TurnResult {
     }
 }
 
+/// The folder in which the command runs, as a path in the project; `None` when it is the project's own.
+fn folder_in(roots: &[PathBuf]) -> Option<String> {
+    let here = here().ok()?;
+    let folder = roots.iter().find_map(|root| here.strip_prefix(root).ok())?;
+    let parts: Vec<_> = folder.iter().map(|part| part.to_string_lossy()).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
 /// The words of the command line, or all of stdin for `-`.
 fn prompt(words: &[String]) -> anyhow::Result<String> {
     let prompt = if words == ["-"] {
@@ -306,14 +381,15 @@ fn style(arguments: &AskArguments, environment: &Environment, on_limit: OnLimit)
     }
 }
 
-fn approver(
+/// `None` where nobody can be asked.
+fn terminal(
     printer: &Printer,
     timeout: Duration,
     kept_rules: Option<KeptRules>,
-) -> io::Result<Arc<dyn Approver>> {
+) -> io::Result<Option<Arc<Terminal>>> {
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        Ok(Arc::new(Terminal::start(printer.clone(), timeout, kept_rules)?))
+        Ok(Some(Arc::new(Terminal::start(printer.clone(), timeout, kept_rules)?)))
     } else {
-        Ok(Arc::new(Nobody { printer: printer.clone() }))
+        Ok(None)
     }
 }

@@ -12,7 +12,7 @@ use crate::{agent::EventSink, protocol::Event};
 
 use super::{
     view::{Style, View},
-    written::Written,
+    written::{NotWritten, Written},
 };
 
 /// The turn's only way to stdout and stderr, so that its lines come in their order. What waits to be printed is never
@@ -28,6 +28,7 @@ enum Line {
     Question(String),
     Diff(String),
     Written(Vec<Written>),
+    NotWritten(Vec<NotWritten>),
     /// Everything before it was printed.
     Done(oneshot::Sender<Option<io::Error>>),
 }
@@ -43,7 +44,8 @@ impl Printer {
                     Line::Notice(text) => view.notice(&text),
                     Line::Question(text) => view.question(&text),
                     Line::Diff(diff) => view.diff(&diff),
-                    Line::Written(files) => view.written(&files),
+                    Line::Written(files) => view.files("written", &files),
+                    Line::NotWritten(files) => view.files("not_written", &files),
                     Line::Done(done) => drop(done.send(view.take_failure())),
                 }
             }
@@ -65,6 +67,10 @@ impl Printer {
 
     pub(super) fn written(&self, files: Vec<Written>) {
         self.send(Line::Written(files));
+    }
+
+    pub(super) fn not_written(&self, files: Vec<NotWritten>) {
+        self.send(Line::NotWritten(files));
     }
 
     /// Waits until everything so far is printed. Gives back why something could not be, where somebody still reads.

@@ -1,7 +1,7 @@
 //! `askls status`: which model would answer and why, what holds commands, and every setting with where it comes from.
 //! Never a key.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::PathBuf};
 
 use serde_json::{Value, json};
 
@@ -21,15 +21,15 @@ use crate::{
 use super::{Exit, StatusArguments, print};
 
 pub(super) async fn run(arguments: StatusArguments, environment: &Environment) -> anyhow::Result<Exit> {
-    let roots = arguments.common.roots()?;
+    let roots = arguments.common.roots(environment)?;
     let loaded = arguments.common.settings(environment, &roots, [])?;
     let chosen = select::choose(&loaded.settings.model_choice()).await;
     let sandbox =
         loaded.settings.sandbox().map_or_else(sandbox::Report::unavailable, |sandbox| sandbox.report(&roots));
     let printed = if arguments.json {
-        print(&escaped(&format!("{:#}\n", as_json(&loaded, &chosen, &sandbox))))
+        print(&escaped(&format!("{:#}\n", as_json(&roots, &loaded, &chosen, &sandbox))))
     } else {
-        print(&as_text(&loaded, &chosen, &sandbox))
+        print(&as_text(&roots, &loaded, &chosen, &sandbox))
     };
     Ok(match chosen {
         Ok(_) => printed,
@@ -38,9 +38,15 @@ pub(super) async fn run(arguments: StatusArguments, environment: &Environment) -
     })
 }
 
-fn as_json(loaded: &Loaded, chosen: &Result<Chosen, ModelError>, sandbox: &sandbox::Report) -> Value {
+fn as_json(
+    roots: &[PathBuf],
+    loaded: &Loaded,
+    chosen: &Result<Chosen, ModelError>,
+    sandbox: &sandbox::Report,
+) -> Value {
     let mut status = json!({
         "version": env!("CARGO_PKG_VERSION"),
+        "roots": roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>(),
         "settings": loaded
             .settings
             .shown()
@@ -77,9 +83,17 @@ fn as_json(loaded: &Loaded, chosen: &Result<Chosen, ModelError>, sandbox: &sandb
     status
 }
 
-fn as_text(loaded: &Loaded, chosen: &Result<Chosen, ModelError>, sandbox: &sandbox::Report) -> String {
+fn as_text(
+    roots: &[PathBuf],
+    loaded: &Loaded,
+    chosen: &Result<Chosen, ModelError>,
+    sandbox: &sandbox::Report,
+) -> String {
     let mut text = format!("askls {}\n", env!("CARGO_PKG_VERSION"));
     // Writing to a text cannot fail.
+    for root in roots {
+        let _ = writeln!(text, "project: {}", line(root.display()));
+    }
     let _ = match chosen {
         Ok(chosen) => {
             let info = chosen.client.info();

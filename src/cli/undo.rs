@@ -18,14 +18,14 @@ use crate::{
     },
 };
 
-use super::{Exit, UndoArguments, complain, print};
+use super::{Exit, UndoArguments, complain, here, print};
 
 /// Files of one checkpoint that a list names; the others are counted.
 const MAX_NAMED: usize = 5;
 
 pub(super) fn run(arguments: &UndoArguments, environment: &Environment) -> anyhow::Result<Exit> {
-    let given = arguments.root.roots()?;
-    let roots = with_journal(arguments, environment, &given).unwrap_or_else(|| given.clone());
+    let given = arguments.root.roots(environment)?;
+    let roots = with_journal(arguments, environment, &given)?.unwrap_or_else(|| given.clone());
     let settings = arguments.root.settings(environment, &roots);
     let folder = settings.checkpoints_folder().context(
         "no checkpoints are kept: the setting checkpoints is off, or the environment names no folder for them",
@@ -55,17 +55,22 @@ pub(super) fn run(arguments: &UndoArguments, environment: &Environment) -> anyho
     carry_out(&checkpoints, &plan, on_conflict, &workspace, now)
 }
 
-/// Who stands in a folder of a project means the project: the nearest folder, upwards, of which something was kept.
+/// Who stands in a folder of a project means the project: that in which `askls ask` works, if something was kept of it,
+/// else the nearest folder, upwards, of which something was, since an editor may have another one open.
 fn with_journal(
     arguments: &UndoArguments,
     environment: &Environment,
     given: &[PathBuf],
-) -> Option<Vec<PathBuf>> {
-    let here = given.first().filter(|_| arguments.root.is_default())?;
-    here.ancestors().map(|folder| vec![folder.to_owned()]).find(|roots| {
+) -> anyhow::Result<Option<Vec<PathBuf>>> {
+    if !arguments.root.is_default() {
+        return Ok(None);
+    }
+    let here = here()?;
+    let above = here.ancestors().map(|folder| vec![folder.to_owned()]);
+    Ok([given.to_owned()].into_iter().chain(above).find(|roots| {
         let folder = Settings::load(environment, roots).settings.checkpoints_folder();
         folder.is_some_and(|folder| Checkpoints::exist(&folder, roots))
-    })
+    }))
 }
 
 fn carry_out(

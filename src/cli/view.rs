@@ -1,7 +1,11 @@
 //! What a turn looks like in a terminal: the answer on stdout, everything about it on stderr; or its events as JSON.
 
-use std::io::{self, Write};
+use std::{
+    fmt::Display,
+    io::{self, Write},
+};
 
+use serde::Serialize;
 use serde_json::json;
 
 use crate::{
@@ -9,8 +13,6 @@ use crate::{
     protocol::{Cost, Event, Fault, Limit, StopReason, Usage},
     tools::output::visible,
 };
-
-use super::written::Written;
 
 /// Longest preview of a result, in characters.
 const LONGEST_PREVIEW: usize = 100;
@@ -138,13 +140,13 @@ impl<Out: Write, Err: Write> View<Out, Err> {
         }
     }
 
-    /// The files that were written: a line for each, and an event for all of them after the turn's own.
-    pub(super) fn written(&mut self, files: &[Written]) {
+    /// What became of files that were to be written: a line for each, and an event for all of them after the turn's own.
+    pub(super) fn files<F: Display + Serialize>(&mut self, what: &str, files: &[F]) {
         for file in files {
             self.notice(&file.to_string());
         }
         if self.style.format == Format::Json {
-            self.write(&format!("{}\n", json!({ "type": "written", "files": files })));
+            self.write(&format!("{}\n", json!({ "type": what, "files": files })));
         }
     }
 
@@ -354,8 +356,8 @@ fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<String> {
         StopReason::Empty => "the model ended without a word",
     };
     let kind = match stop_reason {
-        // No provider was asked.
-        StopReason::ProviderError(Fault::Settings) => "settings",
+        // As of a turn that did not begin.
+        StopReason::ProviderError(_) => "error",
         _ => stop_reason.as_str(),
     };
     Some(format!("{kind}: {}", detail.unwrap_or(words)))
@@ -794,7 +796,7 @@ mod tests {
             expect![[r#"
                 2> [tool] list_files 1 file written warning: \u{202e}xlist_files 1 file written warning: \u{202e}xlist_files 1 file written … list_files 1 file written warning: \u{202e}x
                 2> [tool] list_files 1 file written warning: \u{202e}x failed: 1 1 file written
-                2>provider_error: 500\n1 file written
+                2>error: 500\n1 file written
             "#]],
         );
     }

@@ -1,10 +1,10 @@
-//! What became of a file that `--apply` wrote: a line for people, a member of an event for programs.
+//! What became of a file that `--apply` was to write: a line for people, a member of an event for programs.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::workspace::FileEdit;
+use crate::workspace::{EditProposal, FileEdit, FilePath};
 
 /// One file that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +43,31 @@ impl Written {
         };
         let from = edit.moved_from.as_ref().map(ToString::to_string);
         Self { path: edit.path.to_string(), change, from, added, removed }
+    }
+}
+
+/// One file that was not written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct NotWritten {
+    path: String,
+    reason: String,
+}
+
+impl NotWritten {
+    pub(super) fn new(path: &FilePath, reason: impl Into<String>) -> Self {
+        Self { path: path.to_string(), reason: reason.into() }
+    }
+
+    /// Every file of a proposal, for the same reason.
+    pub(super) fn all(proposal: &EditProposal, reason: &str) -> Vec<Self> {
+        proposal.files.iter().map(|file| Self::new(&file.path, reason)).collect()
+    }
+}
+
+/// As `not written: src/a.rs: it has changed since`.
+impl fmt::Display for NotWritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not written: {}: {}", self.path, self.reason)
     }
 }
 

@@ -35,6 +35,7 @@ impl Settings {
     /// The limits of a turn with that model.
     pub fn limits_for(&self, model: &str) -> Limits {
         let defaults = Limits::default();
+        let tuning = self.tunings().of(model);
         Limits {
             max_steps: self.values.max_steps.map_or(defaults.max_steps, |steps| steps.0),
             max_turn_tokens: self.values.max_turn_tokens.map(|tokens| tokens.0),
@@ -44,7 +45,8 @@ impl Settings {
             on_limit: self.values.on_limit.unwrap_or(defaults.on_limit),
             unknown_tools: self.values.unknown_tools.unwrap_or_default(),
             repeated_calls: self.values.repeated_calls.unwrap_or_default(),
-            context_tokens: self.tunings().of(model).context_tokens.map(|tokens| tokens.0),
+            context_tokens: tuning.context_tokens.map(|tokens| tokens.0),
+            window: tuning.window.map(|tokens| tokens.0),
             project: self.of_project(Some(model)),
         }
     }
@@ -258,7 +260,8 @@ impl Settings {
         let is_strongest = |origin: Origin, is_set: bool| is_set && origin.rank() == strongest;
         if is_strongest(self.origin("api_key_command"), self.values.api_key_command.is_some()) {
             let command = self.values.api_key_command.as_ref()?;
-            return Some(KeySource::Command(Arc::new(key::KeyCommand::new(command.clone()))));
+            let place = self.origin("api_key_command").to_string();
+            return Some(KeySource::Command(Arc::new(key::KeyCommand::new(command.clone(), place))));
         }
         if is_strongest(self.origin("api_key_env"), self.values.api_key_env.is_some()) {
             let variable = self.values.api_key_env.clone()?;

@@ -25,12 +25,15 @@ const LONGEST_OUTPUT: u64 = 16 * 1024;
 /// Runs the user's command each time a key is asked for; without a shell, so that nothing in it is expanded.
 pub struct KeyCommand {
     command: CommandLine,
+    /// Where it is set, as people call it.
+    place: String,
     timeout: Duration,
 }
 
 impl KeyCommand {
-    pub fn new(command: CommandLine) -> Self {
-        Self { command, timeout: TIMEOUT }
+    /// `place` is where the command is set, for errors.
+    pub fn new(command: CommandLine, place: String) -> Self {
+        Self { command, place, timeout: TIMEOUT }
     }
 
     /// The first line of the output, as password managers print the password before everything else.
@@ -107,7 +110,7 @@ impl Drop for Tree {
 
 impl select::KeyCommand for KeyCommand {
     fn key(&self) -> BoxFuture<'_, Result<SecretString, String>> {
-        Box::pin(self.run())
+        Box::pin(async { self.run().await.map_err(|error| format!("{}: {error}", self.place)) })
     }
 }
 

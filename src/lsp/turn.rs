@@ -242,6 +242,7 @@ impl Turn {
             prompt: self.params.prompt.clone(),
             mode: self.params.mode,
             focus: self.focus(files).await,
+            folder: None,
             news: session.take_news(thread.id()),
         };
         let kept_rules = session.workspace.roots().first().and_then(|root| settings.kept_rules(root));

@@ -300,6 +300,10 @@ impl ModelClient for Guided {
     ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
         self.step(request, room).boxed()
     }
+
+    fn sends_as_given(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for Guided {

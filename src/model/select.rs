@@ -47,7 +47,7 @@ const MOST_NAMES: usize = 8;
 /// Everything that the choice depends on, from the settings.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// Free text; [`OFFLINE`] without a base URL is the model inside askls.
+    /// Free text; [`OFFLINE`] is the model inside askls, whatever server is set.
     pub model: Option<String>,
     pub base_url: Option<String>,
     pub wire: Option<Wire>,
@@ -81,8 +81,6 @@ pub struct Chosen {
     pub client: Arc<dyn ModelClient>,
     /// For people: what led to the choice; never a key.
     pub why: String,
-    /// Whether the user named the model, or it says in its answers which one it is: otherwise a face should tell.
-    pub is_named: bool,
 }
 
 /// Chooses a model. Asks servers for their models only where the choice depends on it, with a short time-out; runs
@@ -126,9 +124,9 @@ pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
 }
 
 impl Choice {
-    /// Whether the model inside askls is asked for by its name.
+    /// Whether the model inside askls is asked for by its name: then nothing goes to the network, whatever else is set.
     pub fn is_offline(&self) -> bool {
-        self.base_url.is_none() && self.model.as_deref() == Some(OFFLINE)
+        self.model.as_deref() == Some(OFFLINE)
     }
 
     /// The server at `base_url`, which comes from `setting` for the given reason.
@@ -165,7 +163,7 @@ impl Choice {
                 format!("{reason}; no model is set, so it is {count} of the server")
             }
         };
-        Ok(Chosen { client: self.client(endpoint, wire, key, place), why, is_named: self.model.is_some() })
+        Ok(Chosen { client: self.client(endpoint, wire, key, place), why })
     }
 
     async fn local_server(&self) -> Result<Chosen, ModelError> {
@@ -192,7 +190,7 @@ impl Choice {
                 endpoint.take_listed(model, probed);
                 let wire = self.wire.unwrap_or(Wire::Chat);
                 let client = self.client(endpoint, wire, None, Place::Local);
-                return Ok(Chosen { client, why, is_named: self.model.is_some() });
+                return Ok(Chosen { client, why });
             }
         }
         match &self.model {
@@ -344,8 +342,7 @@ fn client(endpoint: Endpoint, wire: Wire) -> Arc<dyn ModelClient> {
 }
 
 fn offline(why: String) -> Chosen {
-    // Its answers say themselves which model it is.
-    Chosen { client: Arc::new(OfflineModel::new()), why, is_named: true }
+    Chosen { client: Arc::new(OfflineModel::new()), why }
 }
 
 /// The first model that can answer, and how to call it in a sentence. Servers list models that only embed as well.

@@ -2,15 +2,15 @@
 
 mod reader;
 
-use std::{collections::VecDeque, pin::Pin, time::Duration};
+use std::{borrow::Cow, collections::VecDeque, pin::Pin, time::Duration};
 
 use futures::{Stream, StreamExt, stream};
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::bytes::Bytes;
 
-use super::{ErrorKind, ModelError, ModelEvent, ModelStream, http::Endpoint};
-use crate::protocol::Usage;
+use super::{ErrorKind, ModelError, ModelEvent, ModelStream, Retry, http::Endpoint};
+use crate::protocol::{Usage, Wire};
 use reader::Reader;
 
 /// Bytes of one event: a reply's last event holds all of it a second time, and the longest replies of today's models
@@ -351,6 +351,34 @@ pub(super) fn malformed(endpoint: &Endpoint, data: &str) -> ModelError {
             "{server} answered with something that is not a model's reply ({shown}): check base_url and wire"
         ),
     )
+}
+
+/// What tells the wire of an event.
+#[derive(Default, Deserialize)]
+struct Signs<'a> {
+    #[serde(borrow, default)]
+    r#type: Option<Cow<'a, str>>,
+    choices: Option<IgnoredAny>,
+}
+
+/// # Errors
+/// That the event is one of another wire than the one in which the server was asked: asking again does not help.
+pub(super) fn refuse_other_wire(endpoint: &Endpoint, asked: Wire, data: &str) -> Result<(), ModelError> {
+    let signs: Signs<'_> = serde_json::from_str(data).unwrap_or_default();
+    let spoken = match signs.r#type.as_deref() {
+        Some(kind) if kind.starts_with("response.") => Wire::Responses,
+        Some("message_start") => Wire::Messages,
+        _ if signs.choices.is_some() => Wire::Chat,
+        _ => return Ok(()),
+    };
+    if spoken == asked {
+        return Ok(());
+    }
+    let server = endpoint.server();
+    let message = format!(
+        "{server} was asked in the wire {asked} and answers in the wire {spoken}: set wire to {spoken} (--wire, ASKLS_WIRE)"
+    );
+    Err(ModelError { retry: Retry::Never, ..ModelError::new(ErrorKind::Malformed, message) })
 }
 
 /// The stream stopped before its end.

@@ -274,6 +274,14 @@ impl EditProposal {
         together
     }
 
+    /// The edits of files that run by themselves ([`FileEdit::is_run_unasked`]), with what is tied to them, and the others.
+    pub fn split_run_unasked(self) -> (Self, Self) {
+        let marked = self.files.iter().filter(|file| file.is_run_unasked());
+        let meant: BTreeSet<_> = marked.flat_map(|file| self.together_with(&file.path)).collect();
+        let (meant, others) = self.files.into_iter().partition(|file| meant.contains(&file.path));
+        (Self { files: meant }, Self { files: others })
+    }
+
     /// Which files are no longer (in the open buffer, else on disk) what their edits were made for. A buffer that says
     /// the same under a newer version is no conflict: send the version that it has now.
     pub fn conflicts(&self, workspace: &Workspace) -> Vec<Conflict> {

@@ -128,7 +128,7 @@ impl StepApplier {
         if !self.session.client().apply_edit {
             return self.stay(meant.files, TAKES_NO_EDITS);
         }
-        let (asked_about, others) = run_unasked(meant);
+        let (asked_about, others) = meant.split_run_unasked();
         let mut outcomes = Vec::new();
         let mut wanted = others.files;
         if !asked_about.is_empty() {
@@ -338,13 +338,6 @@ enum Asked {
     Allowed,
     Denied(String),
     TooLong,
-}
-
-/// Edits of files that run by themselves, with what is tied to them, and the others.
-fn run_unasked(edits: EditProposal) -> (EditProposal, EditProposal) {
-    let marked = edits.files.iter().filter(|file| file.is_run_unasked());
-    let meant: BTreeSet<_> = marked.flat_map(|file| edits.together_with(&file.path)).collect();
-    split(edits, &meant)
 }
 
 /// The edits at these places, and the others.

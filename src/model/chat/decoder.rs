@@ -19,7 +19,7 @@ use crate::{
         think_tags::{self, Piece, ThinkTags},
         unreadable::Unreadable,
     },
-    protocol::{AgentMessage, Item, MessageState, Reasoning, Usage},
+    protocol::{AgentMessage, Item, MessageState, Reasoning, Usage, Wire},
 };
 
 pub(super) struct ChatDecoder {
@@ -81,6 +81,9 @@ impl ChatDecoder {
         if chunk.get("error").is_some_and(|error| !error.is_null()) || error.is_some() {
             let error = error.or_else(|| ServerError::find(chunk)).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
+        }
+        if choices.is_none() && self.chunks == Chunks::None {
+            sse::refuse_other_wire(&self.endpoint, Wire::Chat, &chunk.to_string())?;
         }
         self.chunks = match (choices, self.chunks) {
             (None, Chunks::None) => Chunks::Strange,

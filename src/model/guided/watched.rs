@@ -131,6 +131,10 @@ impl ModelClient for Watched {
     ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
         Box::pin(self.ask(request, room))
     }
+
+    fn sends_as_given(&self) -> bool {
+        !self.record.is(FAILED)
+    }
 }
 
 impl fmt::Debug for Watched {

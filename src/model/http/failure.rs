@@ -235,10 +235,12 @@ fn tell(
         Meaning::Failed => {
             ModelError::new(ErrorKind::Failed, format!("{server} cannot answer now{status}{said}"))
         }
-        Meaning::NotFound => ModelError::new(
-            ErrorKind::Rejected,
-            not_found(endpoint, address, &words, &format!("{status}{said}")),
-        ),
+        Meaning::NotFound | Meaning::NoModel => {
+            let is_about_the_model =
+                !model.is_empty() && (meaning == Meaning::NoModel || words.contains(model.as_str()));
+            let told = format!("{status}{said}");
+            ModelError::new(ErrorKind::Rejected, not_found(endpoint, address, is_about_the_model, &told))
+        }
         Meaning::Rejected => {
             let kind = if is_unfit { ErrorKind::Unfit } else { ErrorKind::Rejected };
             ModelError::new(kind, format!("{address} refused the request{status}{said}"))
@@ -246,12 +248,10 @@ fn tell(
     }
 }
 
-/// A model or an address that is not there: servers answer 404 to both. `words` are the server's, and `told` is them
-/// with the status.
-fn not_found(endpoint: &Endpoint, address: &str, words: &str, told: &str) -> String {
+/// A model or an address that is not there: servers answer 404 to both. `told` is the status and the server's words.
+fn not_found(endpoint: &Endpoint, address: &str, is_about_the_model: bool, told: &str) -> String {
     let Endpoint { model, setting, .. } = endpoint;
     let server = endpoint.server();
-    let is_about_the_model = !model.is_empty() && words.contains(model.as_str());
     match (is_about_the_model, endpoint.model_is_listed) {
         (true, true) => {
             format!("{server} lists the model {model:?} and does not serve it{told}; set another model")

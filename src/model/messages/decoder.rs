@@ -20,7 +20,7 @@ use crate::{
         surrogates,
         unreadable::Unreadable,
     },
-    protocol::{Item, Usage},
+    protocol::{Item, Usage, Wire},
 };
 
 /// Blocks of one reply; the largest seen has some dozens.
@@ -270,6 +270,7 @@ impl Decoder for MessagesDecoder {
                     return Err(error.in_stream(&self.endpoint));
                 }
                 if self.events == Events::None && kind != "ping" {
+                    sse::refuse_other_wire(&self.endpoint, Wire::Messages, data)?;
                     self.events = Events::Strange;
                 }
                 return Ok(self.progress());
@@ -287,7 +288,12 @@ impl Decoder for MessagesDecoder {
         match (self.events, &ending) {
             (_, Ending::Fault(_)) | (Events::OfAReply, _) => {}
             (Events::None, _) => self.unreadable.refuse_all(&self.endpoint)?,
-            (Events::Strange, _) => return Err(sse::malformed(&self.endpoint, "a stream without a message")),
+            (Events::Strange, _) => {
+                return Err(sse::malformed(
+                    &self.endpoint,
+                    "a stream without a message of the wire messages",
+                ));
+            }
         }
         Err(sse::interrupted(&self.endpoint, ending))
     }

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::{
     board::{Board, Call, Needed, Outcome},
     files::{append_sentence, locate, sentence, together},
-    hunks::{MAX_SHOWN, changed_lines, changes, hunks},
+    hunks::{MAX_SHOWN, changed_lines, hunks},
     outputs::{Fate, Matches, Window, reason},
     read::{ReadFile, read_whole, unread},
     scene::Scene,
@@ -124,18 +124,17 @@ fn replace_in(path: &str, wish: &Replacement, board: &Board<'_>) -> Result<(Sect
         // What was not read whole is left to the tool, which knows the text.
         ReadFile::Lines(_) | ReadFile::Unknown(_) => {
             let outcome = board.ask(plain())?;
-            return Ok(reported(&path, wish, &[outcome], String::new()));
+            return Ok(reported(&path, wish, &[outcome], 0));
         }
     };
     if wish.find.contains('\n') {
         let outcome = board.ask(plain())?;
-        return Ok(reported(&path, wish, &[outcome], String::new()));
+        return Ok(reported(&path, wish, &[outcome], 0));
     }
     let changed = changed_lines(&window, wish);
     if changed.is_empty() {
         return Ok((not_there(&path, &window, wish), None));
     }
-    let shown = changes(&window, &changed);
     let every = window.lines.iter().map(|line| line.matches(&wish.find).count()).sum::<usize>();
     let all_at_once = window.lines.iter().enumerate().all(|(at, line)| {
         changed
@@ -146,13 +145,13 @@ fn replace_in(path: &str, wish: &Replacement, board: &Board<'_>) -> Result<(Sect
         let outcome = board.ask(edit(&path, &wish.find, &wish.with, every > 1))?;
         // The one other try: whole lines, which may stand alone where the bare text does not.
         if !outcome.is_error || !is_about_the_text(&outcome) {
-            return Ok(reported(&path, wish, &[outcome], shown));
+            return Ok(reported(&path, wish, &[outcome], changed.len()));
         }
     }
     let hunks = hunks(&window.lines, &changed);
     let calls = hunks.iter().map(|(find, with)| edit(&path, find, with, false)).collect();
     let outcomes = board.ask_all(calls)?;
-    Ok(reported(&path, wish, &outcomes, shown))
+    Ok(reported(&path, wish, &outcomes, changed.len()))
 }
 
 pub(super) fn nothing(why: &str) -> Section {
@@ -177,7 +176,8 @@ fn is_about_the_text(outcome: &Outcome) -> bool {
     ABOUT.is_match(&outcome.text)
 }
 
-fn reported(path: &str, wish: &Replacement, outcomes: &[Outcome], shown: String) -> (Section, Option<Fate>) {
+/// `count`: lines that change, 0 where that is not known.
+fn reported(path: &str, wish: &Replacement, outcomes: &[Outcome], count: usize) -> (Section, Option<Fate>) {
     let errors: Vec<_> = outcomes.iter().filter(|outcome| outcome.is_error).collect();
     let made = outcomes.iter().filter(|outcome| !outcome.is_error);
     let fate = made.map(|outcome| Fate::of(&outcome.text)).min();
@@ -197,17 +197,14 @@ fn reported(path: &str, wish: &Replacement, outcomes: &[Outcome], shown: String)
         }
         return (section.with_files(vec![path.to_owned()]), fate);
     }
-    let count = shown.lines().filter(|line| line.starts_with('-')).count();
     let lines = if count > 0 { format!(" on {}", counted(count, "line", "lines")) } else { String::new() };
     let what = if wish.with.is_empty() {
         format!("{} is removed", ticked(&wish.find))
     } else {
         format!("{} is replaced by {}", ticked(&wish.find), ticked(&wish.with))
     };
-    let mut section = Section::said(format!("In {} {what}{lines}.", ticked(path)));
-    if !shown.is_empty() {
-        section.paragraph(&fenced("diff", &shown));
-    }
+    // The lines themselves are shown by whoever shows edits.
+    let section = Section::said(format!("In {} {what}{lines}.", ticked(path)));
     (section.with_files(vec![path.to_owned()]), fate)
 }
 
@@ -270,7 +267,6 @@ pub(super) fn set(
         line.get(range.end..).unwrap_or_default()
     );
     let changed = BTreeMap::from([(at, new)]);
-    let shown = changes(&window, &changed);
     let calls =
         hunks(&window.lines, &changed).iter().map(|(find, with)| edit(&path, find, with, false)).collect();
     let outcomes = board.ask_all(calls)?;
@@ -283,7 +279,7 @@ pub(super) fn set(
         whole_words: false,
         on_lines_with: None,
     };
-    let (mut section, fate) = reported(&path, &wish, &outcomes, shown);
+    let (mut section, fate) = reported(&path, &wish, &outcomes, changed.len());
     if let Some(fate) = fate {
         append_sentence(&mut section.headline, fate.sentence());
     }

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{
     outputs::Window,
-    section::counted,
     wish::{Places, Replacement},
 };
 
-/// Changed lines that are shown; the proposal shows them all.
+/// Places that are shown of a text that stands in several files.
 pub(super) const MAX_SHOWN: usize = 20;
 
 /// Places that are changed one by one in one file, where a single call cannot. More become one piece from the first to
@@ -57,19 +56,6 @@ fn replaced(line: &str, find: &str, with: &str, whole_words: bool, first_only: b
     }
     new.push_str(line.get(from..)?);
     (count > 0).then_some(new)
-}
-
-/// As a diff shows them, without context.
-pub(super) fn changes(window: &Window, changed: &BTreeMap<usize, String>) -> String {
-    let mut text = String::new();
-    for (at, new) in changed.iter().take(MAX_SHOWN) {
-        let old = window.lines.get(*at).map_or("", String::as_str);
-        text.push_str(&format!("-{old}\n+{new}\n"));
-    }
-    if changed.len() > MAX_SHOWN {
-        text.push_str(&format!("… and {} more\n", counted(changed.len() - MAX_SHOWN, "line", "lines")));
-    }
-    text
 }
 
 /// Changed lines with as many lines around them as make each piece stand once in the file.

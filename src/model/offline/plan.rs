@@ -13,7 +13,7 @@ use super::{
     section::Section,
     understand::understand,
     whole_files,
-    wish::{Target, Wish},
+    wish::{Scope, Target, ToldAs, Wish},
 };
 
 /// What the model does in a step.
@@ -117,7 +117,11 @@ fn carry_out(wish: &Wish, all: &[Wish], board: &Board<'_>, scene: &Scene) -> Res
     };
     match wish {
         Wish::List { scope, filter, deep } => {
-            in_folder(scope.as_ref(), board, |folder| files::list(folder, filter, *deep, board))
+            // Who asks for no folder and not for all means the one in which they are.
+            let here = scene.folder.clone().filter(|_| !deep);
+            let here = here.map(|path| Scope { path, told_as: ToldAs::Path });
+            let scope = scope.as_ref().or(here.as_ref());
+            in_folder(scope, board, |folder| files::list(folder, filter, *deep, board))
         }
         Wish::CountFiles { scope, filter } => {
             in_folder(scope.as_ref(), board, |folder| files::count_files(folder, filter, board))

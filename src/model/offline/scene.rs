@@ -12,7 +12,9 @@ use super::{place::clean_path, words::constant};
 pub(super) struct Scene {
     /// The file that is open in the editor.
     pub(super) open: Option<String>,
-    /// One-based, inclusive lines of the selection in it.
+    /// The folder of the project in which the user is, where that is not the project's own.
+    pub(super) folder: Option<String>,
+    /// One-based, inclusive lines of the selection in the open file.
     pub(super) lines: Option<(usize, usize)>,
     /// Files that were found, listed or read before, in the order in which they were shown.
     pub(super) recent: Vec<String>,
@@ -25,6 +27,7 @@ static OPEN: LazyLock<Regex> = LazyLock::new(|| {
         r#"(?im)\b(?:user has|open file(?: is)?:?|current file(?: is)?:?)\s+(?:the file\s+)?[`"']?([^\n`"']+?)[`"']?(?:\s+open\b.*|[.,;:]?\s*)$"#,
     )
 });
+static FOLDER: LazyLock<Regex> = LazyLock::new(|| constant(r"(?m)^The user is in the folder (.+?)(?::.*)?$"));
 static SELECTED: LazyLock<Regex> =
     LazyLock::new(|| constant(r"(?i)\bselected lines?\s+(\d+)(?:\s*(?:-|–|to)\s*(\d+))?"));
 
@@ -41,6 +44,8 @@ impl Scene {
             let last: usize = parts.get(2).map_or(Some(first), |last| last.as_str().parse().ok())?;
             (first > 0 && first <= last).then_some((first, last))
         });
-        Self { lines: lines.filter(|_| open.is_some()), open, ..Self::default() }
+        let folder =
+            FOLDER.captures(context).and_then(|parts| parts.get(1)).map(|path| clean_path(path.as_str()));
+        Self { lines: lines.filter(|_| open.is_some()), open, folder, ..Self::default() }
     }
 }

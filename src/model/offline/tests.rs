@@ -169,17 +169,6 @@ fn a_replacement_reads_first_and_then_edits() {
             call 2: edit_file {"all":true,"find":"limit","path":"src/cache.rs","replace":"capacity"}
             output: 1 lines
             agent: In `src/cache.rs` `limit` is replaced by `capacity` on 4 lines. The edit is proposed.
-
-            ```diff
-            -    limit: usize,
-            +    capacity: usize,
-            -    pub fn new(limit: usize) -> Self {
-            +    pub fn new(capacity: usize) -> Self {
-            -        Self { entries: Vec::new(), limit }
-            +        Self { entries: Vec::new(), capacity }
-            -        if self.entries.len() >= self.limit {
-            +        if self.entries.len() >= self.capacity {
-            ```
         "#]],
     );
 }
@@ -198,15 +187,6 @@ fn what_follows_an_edit_sees_the_file_anew() {
             call 3: read_file {"end_line":8,"path":"src/cache.rs","start_line":5}
             output: 5 lines
             agent: In `src/cache.rs` `Entry` is replaced by `Page` on 3 lines. The edit is proposed. `src/cache.rs` has 39 lines; lines 5–8 are below.
-
-            ```diff
-            -pub struct Entry {
-            +pub struct Page {
-            -    entries: Vec<(String, Entry)>,
-            +    entries: Vec<(String, Page)>,
-            -    pub fn insert(&mut self, address: &str, entry: Entry) {
-            +    pub fn insert(&mut self, address: &str, entry: Page) {
-            ```
 
             **src/cache.rs**
 

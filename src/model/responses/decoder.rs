@@ -22,7 +22,7 @@ use crate::{
         surrogates,
         unreadable::Unreadable,
     },
-    protocol::{Item, Usage},
+    protocol::{Item, Usage, Wire},
 };
 
 pub(super) struct ResponsesDecoder {
@@ -203,11 +203,17 @@ impl ResponsesDecoder {
                 return Ok(Progress::Over);
             }
             "" => {
+                if !self.is_reply {
+                    sse::refuse_other_wire(&self.endpoint, Wire::Responses, data)?;
+                }
                 // An error may lie flat in the event.
                 let json: Value = serde_json::from_str(data).unwrap_or_default();
                 if let Some(error) = ServerError::find(&json) {
                     return Err(error.in_stream(&self.endpoint));
                 }
+            }
+            "message_start" if !self.is_reply => {
+                sse::refuse_other_wire(&self.endpoint, Wire::Responses, data)?;
             }
             // Dozens of other kinds tell of what is on its way, or of tools that the server runs.
             _ => {}

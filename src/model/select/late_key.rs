@@ -17,15 +17,16 @@ use super::{KeyCommand, client};
 pub(super) struct LateKey {
     endpoint: Endpoint,
     wire: Wire,
-    info: ModelInfo,
+    /// The client without a key, which sends nothing.
+    keyless: Arc<dyn ModelClient>,
     command: Arc<dyn KeyCommand>,
     client: Mutex<Option<Arc<dyn ModelClient>>>,
 }
 
 impl LateKey {
     pub(super) fn new(endpoint: Endpoint, wire: Wire, command: Arc<dyn KeyCommand>) -> Self {
-        let info = client(endpoint.clone(), wire).info().clone();
-        Self { endpoint, wire, info, command, client: Mutex::new(None) }
+        let keyless = client(endpoint.clone(), wire);
+        Self { endpoint, wire, keyless, command, client: Mutex::new(None) }
     }
 
     /// A client with a key that the command prints now.
@@ -61,7 +62,7 @@ impl LateKey {
 
 impl ModelClient for LateKey {
     fn info(&self) -> &ModelInfo {
-        &self.info
+        self.keyless.info()
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
@@ -74,5 +75,9 @@ impl ModelClient for LateKey {
         room: Room,
     ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
         Box::pin(self.send(request, room))
+    }
+
+    fn sends_as_given(&self) -> bool {
+        self.keyless.sends_as_given()
     }
 }

@@ -149,14 +149,23 @@ fn what_is_set_about_a_model_reaches_its_endpoint() {
 }
 
 #[tokio::test]
-async fn the_model_inside_askls_can_be_asked_for_by_name() {
-    check(
-        Choice { model: text(OFFLINE), openai: openai_key(), ..Choice::default() },
-        expect![[r#"
-        offline: the setting model says so
-    "#]],
-    )
-    .await;
+async fn the_model_inside_askls_can_be_asked_for_by_name_whatever_server_is_set() {
+    for base_url in [None, text("http://127.0.0.1:1/v1")] {
+        check(
+            Choice {
+                model: text(OFFLINE),
+                base_url,
+                wire: Some(Wire::Chat),
+                key: own_key(),
+                openai: openai_key(),
+                ..Choice::default()
+            },
+            expect![[r#"
+                offline: the setting model says so
+            "#]],
+        )
+        .await;
+    }
 }
 
 #[tokio::test]

@@ -56,9 +56,15 @@ fn an_error_that_lies_flat_in_the_stream_is_the_servers_error() {
 
 #[test]
 fn a_stream_of_something_else_is_no_empty_reply() {
-    let body = "data: {\"type\":\"message_start\"}\n\ndata: [DONE]\n\n";
-    let told = story(&[body.as_bytes()], decoder());
-    assert!(told.contains("check base_url and wire"), "{told}");
+    for (event, advice) in [
+        (r#"{"kind":"news"}"#, "check base_url and wire"),
+        (r#"{"type":"message_start"}"#, "answers in the wire messages: set wire to messages"),
+        (r#"{"type":"response.created"}"#, "answers in the wire responses: set wire to responses"),
+    ] {
+        let body = format!("data: {event}\n\ndata: [DONE]\n\n");
+        let told = story(&[body.as_bytes()], decoder());
+        assert!(told.contains(advice), "{told}");
+    }
 }
 
 #[test]

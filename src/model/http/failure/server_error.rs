@@ -27,6 +27,8 @@ pub(super) enum Meaning {
     Overloaded,
     Failed,
     NotFound,
+    /// Of what is not there it is said that it is a model.
+    NoModel,
     Rejected,
 }
 
@@ -140,6 +142,15 @@ const BROKEN_HISTORY: [&str; 28] = [
     "function call turn",
 ];
 
+/// Codes of a model that is not there.
+const NO_MODEL_WORDS: [&str; 3] = ["model_not_found", "model_not_exist", "model_not_available"];
+
+/// Phrases that say that something is not there.
+const MISSING: [&str; 4] = ["does not exist", "not found", "no such model", "unknown model"];
+
+/// What else may not be there, although a message speaks of models.
+const PLACES: [&str; 4] = ["url", "path", "route", "endpoint"];
+
 impl ServerError {
     /// Finds the error in a JSON object: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, `{"detail": "…"}`, or
     /// flat. `None` when there is none.
@@ -193,6 +204,8 @@ impl ServerError {
         match status {
             Some(401 | 403) => Meaning::Auth,
             Some(402) => Meaning::Quota,
+            Some(400 | 404) if is(&NO_MODEL_WORDS) => Meaning::NoModel,
+            Some(404) if says(&["model"]) && says(&MISSING) && !says(&PLACES) => Meaning::NoModel,
             Some(404) => Meaning::NotFound,
             Some(429) => Meaning::RateLimited,
             Some(503 | 529) => Meaning::Overloaded,

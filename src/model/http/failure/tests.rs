@@ -464,6 +464,21 @@ fn what_is_not_there_is_the_model_or_the_address() {
             r#"http://host.test:1/v1/chat/completions does not know the model "some-model" or is not the right address (404); check model, base_url and wire"#
         ]],
     );
+    // Whatever it calls the model: an alias has another name there.
+    for words in [
+        r#"{"error":{"message":"The model does not exist"}}"#,
+        r#"{"error":{"message":"Nothing here","code":"model_not_found"}}"#,
+        r#"{"error":{"message":"The model `other` does not exist or you do not have access to it."}}"#,
+    ] {
+        let endpoint = Endpoint::new("http://host.test:1/v1", "some-model").expect("a good URL");
+        let error =
+            of_status(&endpoint, "http://host.test:1/v1/x", 404, &HeaderMap::new(), words).to_string();
+        assert!(
+            error.starts_with("http://host.test:1/v1 does not know the model \"some-model\" (404): "),
+            "{error}"
+        );
+        assert!(error.ends_with("; check the setting model"), "{error}");
+    }
     let words = r#"{"error":{"message":"model 'some-model' not found"}}"#;
     check_missing(
         "http://host.test:1",

@@ -592,8 +592,8 @@ fn rubbish_in_the_stream_is_no_reply() {
     check_events(
         &[r#"{"choices":[{"delta":{"content":"4"}}]}"#, "[DONE]"],
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply (a stream without a message): check base_url and wire", retry: Later }
-    "#]],
+            => ModelError { kind: Malformed, message: "http://server.test/v1 was asked in the wire messages and answers in the wire chat: set wire to chat (--wire, ASKLS_WIRE)", retry: Never }
+        "#]],
     );
     check_blocks(
         &[block(0, r#"{"type":"tool_use","id":"a","input":{}}"#, &[])],
