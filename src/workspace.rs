@@ -36,6 +36,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+pub(crate) use disk::MAX_READ_BYTES;
 pub use document::Document;
 pub use edit::{EditProposal, FileEdit};
 pub use error::FileError;

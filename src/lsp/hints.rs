@@ -137,7 +137,13 @@ impl Session {
         }
     }
 
-    async fn refresh_hints(self: &Arc<Self>) {
+    /// Tells the editor what is new of the proposed edits, now: who is asked about edits should see where they are.
+    pub(super) async fn refresh_hints(self: &Arc<Self>) {
+        // Held from the look on, so that no older look overtakes it.
+        let is_over = self.hints.is_over.lock().await;
+        if *is_over {
+            return;
+        }
         let session = Arc::clone(self);
         let looked = match tokio::task::spawn_blocking(move || session.look_at_offers()).await {
             Ok(looked) => looked,
@@ -148,10 +154,6 @@ impl Session {
         };
         for (thread_id, number) in &looked.over {
             self.drop_offer(thread_id, *number);
-        }
-        let is_over = self.hints.is_over.lock().await;
-        if *is_over {
-            return;
         }
         let (hints, has_new_lenses) = self.hints.replace(looked.shown);
         self.publish(hints).await;

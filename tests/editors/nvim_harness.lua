@@ -55,10 +55,13 @@ end
 
 --- The title that the next questions are answered with; nil dismisses them.
 M.choose = nil
+--- Called when a question is asked, to look at what its user has before them.
+M.at_question = function() end
 vim.ui.select = function(items, options, callback)
   local format = options.format_item or tostring
   local titles = vim.tbl_map(format, items)
   table.insert(M.questions, { kind = options.kind, prompt = options.prompt, titles = titles })
+  M.at_question()
   for i, title in ipairs(titles) do
     if title == M.choose then
       return vim.schedule(function()
@@ -73,6 +76,7 @@ end
 
 function M.reset()
   M.progress, M.messages, M.notes, M.questions = {}, {}, {}, {}
+  M.at_question = function() end
 end
 
 function M.kinds()

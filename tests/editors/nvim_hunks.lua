@@ -89,6 +89,17 @@ test('the menu at an edit names it first, elsewhere only what is about the whole
   equal(of_the_file, actions_at(2), 'between two edits')
 end)
 
+test("the README's :AskFix has the agent fix what another server says of the line", function()
+  local namespace = vim.api.nvim_create_namespace('another server')
+  vim.diagnostic.set(namespace, bufnr, { { lnum = 1, col = 0, message = 'an empty line', source = 'other' } })
+  vim.api.nvim_win_set_cursor(0, { 2, 0 })
+  h.reset()
+  vim.cmd.AskFix()
+  wait(h.progress_has_ended, 'the end of an ask')
+  contains('Ask agent', h.progress[1].title, 'the progress')
+  vim.diagnostic.reset(namespace, bufnr)
+end)
+
 test('one of three edits is applied alone, and undone in one step', function()
   act(3, 'Apply this agent edit (line 3)')
   wait_text({ 'hello one', '', 'goodbye \u{1F980}', '', 'hello three' })

@@ -112,6 +112,46 @@ local function replace_hello(with)
   equal(('    println!("%s \u{1F980}");'):format(with), h.text(bufnr)[2], 'the line')
 end
 
+test('a question about edits comes when the answer, the hints and the lenses are on the screen', function()
+  local seen
+  h.at_question = function()
+    seen = { answer_text():match('^# [^\n]*'), #vim.diagnostic.get(bufnr), #vim.lsp.codelens.get(bufnr) }
+  end
+  vim.cmd('Ask replace `hello` with `goodbye` in main.rs')
+  wait(function()
+    return seen
+  end, 'the question')
+  equal({ '# replace `hello` with `goodbye` in main.rs', 1, 3 }, seen, 'heading, hints, lenses')
+end)
+
+test('Review opens the diff in a window of its own, and then asks again', function()
+  local window = vim.api.nvim_get_current_win()
+  h.choose = 'Review'
+  vim.cmd('Ask replace `hello` with `welcome` in main.rs')
+  wait(function()
+    return #h.questions == 2
+  end, 'the second question')
+  h.choose = nil
+  equal({ 'Apply', 'Reject' }, h.questions[2].titles, 'what is asked then')
+  equal(bufnr, vim.api.nvim_win_get_buf(window), 'the window with the file')
+  contains('+    println!("welcome', table.concat(h.text(0), '\n'), 'the diff')
+  vim.api.nvim_feedkeys('q', 'x', false)
+  equal(bufnr, vim.api.nvim_get_current_buf(), 'the buffer after `q`')
+  h.result_of(client, bufnr, 'askls.rejectEdits')
+end)
+
+test(':AskFix has the agent fix what another server says of the line', function()
+  local namespace = vim.api.nvim_create_namespace('another server')
+  vim.diagnostic.set(namespace, bufnr, { { lnum = 1, col = 4, message = 'no such macro', source = 'other' } })
+  vim.api.nvim_win_set_cursor(0, { 2, 0 })
+  vim.cmd.AskFix()
+  answer_to('Fix this problem: no such macro')
+  contains('no such macro', sent.arguments[1].diagnostics[1], 'what goes along')
+  vim.diagnostic.reset(namespace, bufnr)
+  vim.cmd.AskFix()
+  contains('no diagnostic on this line', h.notes[1], 'on a line without one')
+end)
+
 --- Sends `:AskUndo` or `:AskRedo` and waits for what the server says of it, the last thing that it does.
 local function undo_or_redo(command, said)
   h.messages = {}
@@ -227,6 +267,7 @@ test(':AskStop ends a turn whose model never answers', function()
   wait(h.progress_has_ended, 'the end of the progress')
   h.check_progress()
   equal('', askls.status(), 'the status line afterwards')
+  contains('Not finished: cancelled', answer_to('hello?'), 'the window')
 end)
 
 test('after the death of the server nothing seems to run, and the next :Ask starts it again', function()

@@ -211,6 +211,7 @@ fn what_could_not_be_undone_can_be_undone_when_it_is_possible() {
     client.wait_gone("/gone.txt");
     let place = project.path("/gone.txt");
     std::fs::create_dir(&place).unwrap();
+    client.choose(LEAVE);
 
     let refused = client.command(UNDO, json!({}));
     assert_eq!(refused["undone"], false, "{refused}");
@@ -220,6 +221,40 @@ fn what_could_not_be_undone_can_be_undone_when_it_is_possible() {
     std::fs::remove_dir(&place).unwrap();
     assert_eq!(client.command(UNDO, json!({}))["undone"], true);
     client.wait_text("/gone.txt", "G\n");
+}
+
+#[test]
+fn a_turn_that_cannot_be_undone_is_skipped_when_the_user_says_so() {
+    let project = Project::new("//- /a.txt\n1\n2\n3\n//- /gone.txt\nG\n");
+    let model = FakeModel::start(
+        Wire::Chat,
+        [
+            edit("a.txt", "2", "two"),
+            text("Two."),
+            call("delete_file", json!({"path": "gone.txt"})),
+            text("Gone."),
+        ],
+    );
+    let mut client = applying(&project, &model);
+    client.open("/a.txt");
+    client.ask("Write it out.");
+    client.wait_text("/a.txt", "1\ntwo\n3\n");
+    client.ask("Delete it.");
+    client.wait_gone("/gone.txt");
+    std::fs::create_dir(project.path("/gone.txt")).unwrap();
+
+    let undo = client.send_command(UNDO, json!({}));
+    let question = client.wait_request("window/showMessageRequest");
+    client.reply(&question, Answer::Result(json!({"title": "Skip it"})));
+    let undone = client.wait(&undo).unwrap();
+
+    let message = question.params["message"].as_str().unwrap();
+    let asks = "Skip \"Delete it.\", so that it counts as undone, and undo the next one?";
+    assert!(message.starts_with("gone.txt: ") && message.ends_with(asks), "{message}");
+    assert_eq!(undone["undone"], true, "{undone}");
+    let reason = undone["reason"].as_str().unwrap();
+    assert!(reason.ends_with("\"Delete it.\" counts as undone now"), "{reason}");
+    client.wait_text("/a.txt", "1\n2\n3\n");
 }
 
 #[test]

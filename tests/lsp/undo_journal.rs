@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use askls::protocol::Wire;
 use serde_json::json;
 
-use super::undo::{UNDO, applying, edit, one_file, turn_of_one_edit};
+use super::undo::{LEAVE, UNDO, applying, edit, one_file, turn_of_one_edit};
 use crate::support::{Answer, Client, FakeModel, Project, capabilities, model::*};
 
 /// The records of the journal's only workspace.
@@ -24,6 +24,7 @@ fn a_second_editor_leaves_what_the_first_has_not_saved() {
     let project = one_file();
     let (model, mut first) = turn_of_one_edit(&project);
     let mut second = applying(&project, &model);
+    second.choose(LEAVE);
 
     let undone = second.command(UNDO, json!({}));
     assert_eq!(undone["undone"], false, "{undone}");

@@ -162,3 +162,32 @@ fn a_second_undo_waits_for_nobody() {
     client.reply(&question, Answer::Result(json!({"title": MERGE})));
     assert_eq!(client.wait(&first).unwrap()["undone"], true);
 }
+
+#[test]
+fn an_edit_that_the_user_undid_at_once_is_on_offer_again_or_counts_as_applied() {
+    for manner in [Manner::VsCode, Manner::Neovim] {
+        let project = one_file();
+        let model = FakeModel::start(Wire::Chat, [edit("a.txt", "2", "two"), text("Two.")]);
+        let mut client = Client::builder(&project).model(&model).manner(manner).start();
+        client.on_request("window/showMessageRequest", |_| Answer::Never);
+        client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
+        client.tolerate("window/showMessage");
+        client.open("/a.txt");
+        client.ask("Write it out.");
+
+        // Its two changes reach the server at once, and it may see the second one first.
+        let accept = client.send_command("askls.acceptEdits", json!({}));
+        client.wait_text("/a.txt", "1\ntwo\n3\n");
+        client.replace("/a.txt", "1\n2\n3\n");
+        let accepted = client.wait(&accept).unwrap();
+
+        let is_offered = client.command("askls.showEdits", json!({}))["files"] != json!([]);
+        assert_eq!(accepted["applied"], !is_offered, "{accepted}");
+        let undone = client.command(UNDO, json!({}));
+        let reason = match is_offered {
+            true => "nothing left to undo",
+            false => "the files are as they were before \"Write it out.\" already",
+        };
+        assert_eq!(undone["reason"], reason, "{undone}");
+    }
+}

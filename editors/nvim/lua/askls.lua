@@ -1,7 +1,8 @@
---- askls in Neovim: starts the server for every file, `:Ask`, `:AskStop`, `:AskUndo`, `:AskRedo`, and a window for the
---- answer.
+--- askls in Neovim: starts the server for every file, `:Ask`, `:AskFix`, `:AskStop`, `:AskUndo`, `:AskRedo`, and a
+--- window for the answer.
 --- Nothing here is needed to use askls (plain `vim.lsp.config` works); it only makes asking shorter.
 local answer = require('askls.answer')
+local screen = require('askls.screen')
 
 local M = {}
 
@@ -13,7 +14,7 @@ local NAME = 'askls'
 local options = { cmd = { 'askls' }, settings = {} }
 
 --- The running turns: progress token -> whose it is, and what its progress said last.
----@type table<string|integer, { client_id: integer, text: string }>
+---@type table<string|integer, { client_id: integer, text: string, request_id?: integer }>
 local running = {}
 
 --- What to do once a client has been initialized: client id -> functions.
@@ -59,13 +60,15 @@ local function on_progress(event)
     return
   end
   if value.kind == 'end' then
+    -- The answer comes now, and a question about its edits should not hide it.
+    screen.expect(client.id, running[token] and running[token].request_id)
     running[token] = nil
     return echo('askls: ' .. (value.message or 'done'))
   end
   -- A report without a message leaves the last one standing.
-  local text = value.message or running[token] and running[token].text or value.title or ''
-  running[token] = { client_id = client.id, text = text }
-  echo('askls: ' .. text)
+  running[token] = running[token] or { client_id = client.id, text = value.title or '' }
+  running[token].text = value.message or running[token].text
+  echo('askls: ' .. running[token].text)
 end
 
 --- Neovim itself says it when the server died; what is left is to forget its turns, for it sent no end.
@@ -84,7 +87,8 @@ local function refresh_lenses(bufnr)
   local draw = vim.lsp.codelens.on_codelens
   for _, client in ipairs(draw and vim.lsp.get_clients({ name = NAME, bufnr = bufnr }) or {}) do
     local params = { textDocument = vim.lsp.util.make_text_document_params(bufnr) }
-    client:request('textDocument/codeLens', params, draw, bufnr)
+    local _, request_id = client:request('textDocument/codeLens', params, draw, bufnr)
+    screen.expect(client.id, request_id)
   end
 end
 
@@ -95,13 +99,14 @@ local function send_ask(client, arguments, bufnr)
   local token = ('askls-nvim-%d'):format(next_token)
   next_token = next_token + 1
   running[token] = { client_id = client.id, text = 'starting' }
-  -- A cancelled ask never comes back here: Neovim drops the answer, and the progress's end clears `running`.
-  client:request('workspace/executeCommand', {
+  local is_answered = false
+  local is_sent, request_id = client:request('workspace/executeCommand', {
     command = 'askls.ask',
     arguments = { arguments },
     workDoneToken = token,
   }, function(failure, result)
     running[token] = nil
+    is_answered = true
     if failure then
       return say(failure.message, vim.log.levels.ERROR)
     end
@@ -110,6 +115,17 @@ local function send_ask(client, arguments, bufnr)
     end
     answer.show(arguments.prompt, result)
   end, bufnr)
+  if not is_sent then
+    running[token] = nil
+    return
+  end
+  running[token].request_id = request_id
+  -- Neovim drops the response to an ask that was stopped; what an earlier one answered must not pass for its answer.
+  screen.after_response(client.id, request_id, function()
+    if not is_answered then
+      answer.show(arguments.prompt, { stopReason = 'cancelled', detail = 'Ask on to have the rest.' })
+    end
+  end)
 end
 
 local function config()
@@ -124,6 +140,7 @@ local function config()
     name = NAME,
     cmd = options.cmd,
     commands = commands,
+    handlers = screen.handlers,
     -- The window shows the answer, so the server need not; with `background` only the server can.
     init_options = vim.tbl_extend(
       'keep',
@@ -217,6 +234,28 @@ function M.ask(prompt, lines)
   end)
 end
 
+--- Has the agent fix what any server, or a linter, says of the line: asks which when it says several things. Neovim's
+--- own menu gives each server only its own diagnostics.
+function M.fix()
+  local bufnr = vim.api.nvim_get_current_buf()
+  local line = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local diagnostics = vim.tbl_filter(function(diagnostic)
+    return diagnostic.source ~= NAME
+  end, vim.diagnostic.get(bufnr, { lnum = line }))
+  if #diagnostics == 0 then
+    return say('there is no diagnostic on this line', vim.log.levels.WARN)
+  end
+  with_client(bufnr, function()
+    vim.lsp.buf.code_action({
+      apply = true,
+      context = { diagnostics = vim.lsp.diagnostic.from(diagnostics) },
+      filter = function(action)
+        return vim.startswith(action.title, 'Fix with agent: ')
+      end,
+    })
+  end)
+end
+
 --- Stops every running ask.
 function M.stop()
   for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
@@ -258,7 +297,7 @@ function M.status()
   return turn and ('askls: ' .. turn.text) or ''
 end
 
---- Starts askls for every file from now on, and creates `:Ask`, `:AskStop`, `:AskUndo` and `:AskRedo`.
+--- Starts askls for every file from now on, and creates `:Ask`, `:AskFix`, `:AskStop`, `:AskUndo` and `:AskRedo`.
 ---@param given? askls.Options
 function M.setup(given)
   options = vim.tbl_deep_extend('force', { cmd = { 'askls' }, settings = {} }, given or {})
@@ -266,6 +305,7 @@ function M.setup(given)
   options.cmd = given and given.cmd or options.cmd
 
   local group = vim.api.nvim_create_augroup('askls', {})
+  screen.setup(group)
   vim.api.nvim_create_autocmd('LspProgress', { group = group, callback = on_progress })
   -- The hints at proposed edits come and go with the edits, and so does what stands above them.
   vim.api.nvim_create_autocmd({ 'LspAttach', 'DiagnosticChanged', 'BufEnter', 'InsertLeave' }, {
@@ -277,6 +317,7 @@ function M.setup(given)
   vim.api.nvim_create_user_command('Ask', function(command)
     M.ask(command.args, command.range > 0 and { command.line1, command.line2 } or nil)
   end, { nargs = '+', range = true, desc = 'Ask the agent' })
+  vim.api.nvim_create_user_command('AskFix', M.fix, { desc = 'Have the agent fix what is said of this line' })
   vim.api.nvim_create_user_command('AskStop', M.stop, { desc = 'Stop the agent' })
   vim.api.nvim_create_user_command('AskUndo', M.undo, { desc = 'Undo the newest turn of the agent in all its files' })
   vim.api.nvim_create_user_command('AskRedo', M.redo, { desc = 'Redo the turn that was undone last' })

@@ -19,7 +19,9 @@ use crate::{
         editor::{RequestError, one_line},
         session::Session,
     },
-    workspace::{EditProposal, FileEdit, FilePath, checkpoints::Direction, edit::Conflict},
+    workspace::{
+        EditProposal, FileEdit, FilePath, MAX_READ_BYTES, bounded, checkpoints::Direction, edit::Conflict,
+    },
 };
 
 pub(super) const TAKES_NO_EDITS: &str = "this editor takes no edits from a language server";
@@ -364,8 +366,9 @@ fn is_on_disk(path: &FilePath) -> Option<bool> {
     Some(path.disk()?.symlink_metadata().is_ok())
 }
 
+/// With its byte order mark.
 fn on_disk(path: &FilePath) -> Option<String> {
-    std::fs::read_to_string(path.disk()?).ok()
+    String::from_utf8(bounded::read(path.disk()?, MAX_READ_BYTES).ok()?).ok()
 }
 
 /// Each place once, with what changed there.

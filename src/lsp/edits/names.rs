@@ -59,3 +59,12 @@ pub(super) fn change(file: &FileEdit) -> String {
         (None, Some(_), Some(_)) => format!("edit {path}"),
     }
 }
+
+/// `a.txt, b.txt and 3 more`: at most `most` of them by name.
+pub(super) fn list(names: &[String], most: usize) -> String {
+    let (shown, others) = names.split_at(names.len().min(most));
+    match others.len() {
+        0 => shown.join(", "),
+        count => format!("{} and {count} more", shown.join(", ")),
+    }
+}

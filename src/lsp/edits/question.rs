@@ -14,6 +14,7 @@ use crate::{
         session::Session,
     },
     protocol::ThreadId,
+    tools::output::visible_path,
     workspace::review::{Remaining, Selection},
 };
 
@@ -56,6 +57,8 @@ impl Session {
             let now = self.offers.get(thread_id);
             now.is_some_and(|now| Arc::ptr_eq(&now.review, &review) && now.turn.is_same(&turn))
         };
+        // Some editors show nothing new while they ask.
+        self.refresh_hints().await;
         let mut is_reviewed = false;
         let mut note = "";
         for _ in 0..MAX_QUESTIONS {
@@ -136,9 +139,17 @@ fn proposes(remaining: &Remaining) -> String {
         1 => "1 edit no longer fits".to_owned(),
         count => format!("{count} edits no longer fit"),
     };
-    match (files.is_empty(), unfit.is_empty()) {
+    let proposes = match (files.is_empty(), unfit.is_empty()) {
         (_, true) => format!("The agent proposes edits in {}", named(files)),
         (true, false) => format!("The agent proposed edits, and the files have changed since: {unfit}"),
         (false, false) => format!("The agent proposes edits in {}; {unfit}", named(files)),
+    };
+    // Also why the user is asked who wants all edits applied.
+    match files.iter().find(|file| file.is_run_unasked()) {
+        Some(file) => {
+            let path = visible_path(file.path.as_str());
+            format!("{proposes}; mind that an editor or a shell runs {path} by itself")
+        }
+        None => proposes,
     }
 }

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::{
     accept::Way,
     apply::{Applied, Sees, TAKES_NO_EDITS},
-    names::not_saved,
+    names::{list, not_saved},
     question::QUESTION_LIMIT,
     undo_disk::OnDisk,
 };
 use crate::{
-    lsp::{editor::plain, lsp_types::MessageType, session::Session},
+    lsp::{editor, lsp_types::MessageType, session::Session},
     protocol::ThreadId,
     tools::output::visible_path,
     workspace::{
@@ -33,6 +33,7 @@ const MAX_NEWS: usize = 30;
 
 const RESTORE: &str = "Restore the whole file";
 const LEAVE: &str = "Leave it";
+const SKIP: &str = "Skip it";
 
 /// The arguments of both commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -117,7 +118,7 @@ impl Session {
             "checkpoint": undone.checkpoint,
         });
         if !reason.is_empty() {
-            json["reason"] = json!(plain(&reason));
+            json["reason"] = json!(editor::plain(&reason));
         }
         // Most editors show nobody the result of a command.
         let kind = if reason.is_empty() { MessageType::INFO } else { MessageType::WARNING };
@@ -144,18 +145,48 @@ impl Session {
         if !self.client().apply_edit {
             return Undone::refused(format!("{TAKES_NO_EDITS}; `askls undo` on the command line can do it"));
         }
+        let mut skipped = Vec::new();
+        loop {
+            let Some(mut undone) = self.undo_newest(direction, params, &mut skipped).await else { continue };
+            undone.reasons.splice(0..0, skipped);
+            return undone;
+        }
+    }
+
+    /// `None` when the user skips the turn; what they are told of that goes to `skipped`, and the next one has its turn.
+    async fn undo_newest(
+        self: &Arc<Self>,
+        direction: Direction,
+        params: &UndoParams,
+        skipped: &mut Vec<String>,
+    ) -> Option<Undone> {
         let mut asked: Option<(UndoPlan, OnConflict)> = None;
         loop {
             let mut plan = match self.plan_undo(direction, params.thread_id.clone()).await {
                 Ok(plan) => plan,
-                Err(reason) => return Undone::refused(reason),
+                Err(reason) => return Some(Undone::refused(reason)),
             };
             if let Some((before, _)) = &mut asked {
                 // Each is told of once.
                 plan.problems.append(&mut before.problems);
             }
             if plan.is_settled() {
-                return self.close(plan, params.on_conflict).await;
+                let is_asked = params.on_conflict == ConflictAnswer::Ask && plan.is_open();
+                if !is_asked || !self.ask_whether_to_skip(&plan).await {
+                    return Some(self.close(plan, params.on_conflict).await);
+                }
+                // What may have become possible while the question was open is not skipped.
+                if !self.plan_undo(direction, params.thread_id.clone()).await.is_ok_and(|now| now.says(&plan))
+                {
+                    continue;
+                }
+                // As who says with the command that they want to get on.
+                let mut closed = self.close(plan, ConflictAnswer::Merge).await;
+                if closed.checkpoint.is_none() {
+                    return Some(closed);
+                }
+                skipped.append(&mut closed.reasons);
+                return None;
             }
             let chosen = match (&asked, params.on_conflict) {
                 _ if plan.moved_on.is_empty() => Some(OnConflict::Restore),
@@ -177,7 +208,7 @@ impl Session {
                     None
                 }
             };
-            return match chosen {
+            return Some(match chosen {
                 Some(on_conflict) => self.carry_out(plan, on_conflict, params.on_conflict).await,
                 None if params.on_conflict == ConflictAnswer::Cancel => {
                     Undone::refused("nothing was changed, as you chose")
@@ -185,7 +216,7 @@ impl Session {
                 None => {
                     Undone::refused(format!("{} changed since, and stays as it is", named(&plan.moved_on)))
                 }
-            };
+            });
         }
     }
 
@@ -236,11 +267,25 @@ impl Session {
         }
     }
 
+    /// Nothing can be done about a turn now, and it stands in the way of older ones.
+    async fn ask_whether_to_skip(&self, plan: &UndoPlan) -> bool {
+        let words = words(plan.direction);
+        let text = format!(
+            "{}. Skip \"{}\", so that it counts as {}, and {} the next one?",
+            editor::one_line(&told(plan).join("; "), editor::MAX_MESSAGE),
+            plan.turn.label,
+            words.done,
+            words.aim,
+        );
+        let answer = self.editor.choose(MessageType::WARNING, &text, &[SKIP, LEAVE], QUESTION_LIMIT).await;
+        matches!(answer, Ok(Some(title)) if title == SKIP)
+    }
+
     /// Nothing is to be done: the turn does not stand in the way of older ones any more.
     async fn close(self: &Arc<Self>, plan: UndoPlan, answer: ConflictAnswer) -> Undone {
         let mut reasons = told(&plan);
         let words = words(plan.direction);
-        let is_open = plan.can_be_completed || !plan.unsaved.is_empty();
+        let is_open = plan.is_open();
         // Who has given the answer with the command wants to get on.
         let is_passed_over = matches!(answer, ConflictAnswer::Merge | ConflictAnswer::Restore);
         if is_open && !is_passed_over {
@@ -314,7 +359,7 @@ impl Session {
 fn told(plan: &UndoPlan) -> Vec<String> {
     let unsaved = plan.unsaved.iter().map(|path| {
         format!(
-            "{} on disk does not contain this turn; the change may be unsaved in another editor",
+            "{} on disk does not contain this turn; it was not saved, or is unsaved in another editor",
             visible_path(path)
         )
     });
@@ -345,12 +390,4 @@ fn named(moved_on: &[MovedOn]) -> String {
     let names: Vec<_> = moved_on.iter().map(|file| visible_path(&file.path)).collect();
     let verb = if names.len() == 1 { "has" } else { "have" };
     format!("{} {verb}", list(&names, MAX_NAMED))
-}
-
-fn list(names: &[String], most: usize) -> String {
-    let (shown, others) = names.split_at(names.len().min(most));
-    match others.len() {
-        0 => shown.join(", "),
-        count => format!("{} and {count} more", shown.join(", ")),
-    }
 }

@@ -87,7 +87,8 @@ fn turns(records: &[(String, Record)]) -> Vec<Turn<'_>> {
 }
 
 /// The turn that is undone or redone next, of those that `is_meant` picks, and the records that are taken back for it,
-/// newest first. Everything that stands of a turn is undone at once; undos are redone one by one, the last one first.
+/// newest first. Everything that stands of a turn is undone at once; undos are redone one by one, the last one first. As in
+/// any editor, an undo is redone no more while something stands that was applied later.
 pub(super) fn newest(
     records: &[(String, Record)],
     direction: Direction,
@@ -99,6 +100,15 @@ pub(super) fn newest(
         .filter(|turn| turn.side(direction).iter().any(|(_, record)| is_meant(record)))
         .max_by_key(|turn| turn.side(direction).last().map(|(id, _)| id.as_str()))?;
     let side = turn.side(direction);
+    let is_overtaken = |by: &Turn<'_>| {
+        let went = by.goes.iter().filter(|(_, go)| go.kind == Kind::Turn).map(|(id, _)| id);
+        let undone = side.last().map(|(id, _)| id);
+        let stands = by.applied.iter().any(|(_, record)| is_meant(record));
+        stands && !by.mark.is_same(turn.mark) && went.max() > undone
+    };
+    if direction == Direction::Redo && turns.iter().any(is_overtaken) {
+        return None;
+    }
     let most = match direction {
         Direction::Undo => side.len(),
         Direction::Redo => 1,

@@ -93,6 +93,18 @@ impl UndoPlan {
     pub fn is_settled(&self) -> bool {
         self.moved_on.is_empty() && self.merged.is_empty()
     }
+
+    /// Whether the same can be had of the same turn as by another plan.
+    pub fn says(&self, other: &Self) -> bool {
+        let said =
+            |plan: &Self| (plan.records.clone(), plan.is_settled(), plan.left.clone(), plan.unsaved.clone());
+        said(self) == said(other)
+    }
+
+    /// Whether some of the turn may be had later, here or in another editor.
+    pub fn is_open(&self) -> bool {
+        self.can_be_completed || !self.unsaved.is_empty()
+    }
 }
 
 /// `records` newest first.

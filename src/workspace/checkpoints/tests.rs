@@ -186,6 +186,29 @@ fn turns_are_undone_from_the_newest_and_redone_from_the_last_undone() {
 }
 
 #[test]
+fn an_undo_is_redone_no_more_once_a_newer_turn_stands() {
+    let journal = Journal::new(&[("a", "0\n"), ("b", "0\n")]);
+    journal.stage(1, &[("a", "1\n")]);
+    journal.undo();
+    journal.stage(2, &[("b", "2\n")]);
+    check(
+        &journal.redo(),
+        expect![[r#"
+            none: nothing to redo
+        "#]],
+    );
+    // One that was taken back and forth stands too.
+    journal.undo();
+    journal.redo();
+    check(
+        &journal.redo(),
+        expect![[r#"
+            none: nothing to redo
+        "#]],
+    );
+}
+
+#[test]
 fn all_goes_of_a_turn_are_taken_back_together() {
     let journal = Journal::new(&[("a", "0\n")]);
     journal.stage(1, &[("a", "0\n1\n")]);
