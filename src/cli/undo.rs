@@ -14,7 +14,7 @@ use crate::{
     tools::output::visible_path,
     workspace::{
         FileEdit, Workspace,
-        checkpoints::{ChangedFile, Checkpoints, Direction, Entry, MovedOn, OnConflict, UndoPlan},
+        checkpoints::{ChangedFile, Checkpoints, Direction, Entry, Held, MovedOn, OnConflict, UndoPlan},
     },
 };
 
@@ -44,15 +44,17 @@ pub(super) fn run(arguments: &UndoArguments, environment: &Environment) -> anyho
     }
     let direction = if arguments.redo { Direction::Redo } else { Direction::Undo };
     let workspace = Arc::new(Workspace::new(roots));
-    let plan = match checkpoints.plan(direction, None, &workspace) {
-        Ok(plan) => plan,
+    let held = checkpoints.lock_for_undo(direction, None, &workspace);
+    let planned = held.and_then(|held| Ok((checkpoints.plan(direction, None, &workspace)?, held)));
+    let (plan, held) = match planned {
+        Ok(planned) => planned,
         Err(reason) => {
             complain(&format!("{}\n", visible_path(&reason.to_string())));
             return Ok(Exit::NotWritten);
         }
     };
     let on_conflict = arguments.on_conflict.as_deref();
-    carry_out(&checkpoints, &plan, on_conflict, &workspace, now)
+    carry_out(&checkpoints, &held, &plan, on_conflict, &workspace, now)
 }
 
 /// Who stands in a folder of a project means the project: that in which `askls ask` works, if something was kept of it,
@@ -75,6 +77,7 @@ fn with_journal(
 
 fn carry_out(
     checkpoints: &Checkpoints,
+    held: &Held,
     plan: &UndoPlan,
     on_conflict: Option<&str>,
     workspace: &Workspace,
@@ -126,7 +129,7 @@ fn carry_out(
         complain("nothing was changed: what came later is in the same lines\n");
         return Ok(Exit::NotWritten);
     }
-    let intent = match checkpoints.apply_undo(plan, proposal, workspace, now) {
+    let intent = match checkpoints.apply_undo(held, plan, proposal, workspace, now) {
         Ok(intent) => intent,
         Err(reasons) => {
             for reason in reasons {

@@ -62,7 +62,8 @@ pub(super) async fn ask(
         last_step: last_step.clone(),
     });
     let (settings, fault) = session.settings_of_ask().await;
-    let turn = Turn { session: Arc::clone(session), params, fault, cancel: cancel.clone(), last_step, number };
+    let turn =
+        Turn { session: Arc::clone(session), params, fault, cancel: cancel.clone(), last_step, number };
     let is_background = match settings.background() {
         Background::Always => true,
         Background::Never => false,

@@ -2,7 +2,7 @@
 //!
 //! A new text takes the place of the old one by a rename, so that a crash or a kill at any moment leaves one of both.
 //! What moves is at its new place before it leaves the old one, and deletions come last. Files that change places with
-//! each other are the exception: the first text that gives way is for that moment only in a file `.askls-….tmp` beside
+//! each other are the exception: the first text that gives way is for that moment only in a file `.askls-….tmp~` beside
 //! its new place, and in the journal. Such files of a run that was killed may hold the only copy of a text, and stay until
 //! they are old: see `temporary`.
 //! Mode bits stay, and the owner where the system allows it; a link to the file stays one. Other hard links of a file
@@ -292,7 +292,7 @@ impl Transaction {
                     (path, result)
                 }
                 Done::Removed { path, kept } => {
-                    let result = fs::rename(&kept, &path);
+                    let result = put_back(&kept, &path);
                     if let Err(error) = &result {
                         let kept = kept.keep().unwrap_or_else(|error| error.path.to_path_buf());
                         problems.push(format!("its old text is in {} ({error})", kept.display()));
@@ -358,6 +358,17 @@ fn relink(from: &Path, to: &Path) -> io::Result<()> {
         // Its other name is there.
         let _ = fs::remove_file(to);
     })
+}
+
+/// Never takes the place of what somebody has made there meanwhile.
+fn put_back(kept: &Path, path: &Path) -> io::Result<()> {
+    match relink(kept, path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists && path.symlink_metadata().is_err() => {
+            // This file system has no second names.
+            fs::rename(kept, path)
+        }
+        result => result,
+    }
 }
 
 fn restore(path: &Path, bytes: &[u8], metadata: &fs::Metadata) -> io::Result<()> {

@@ -8,7 +8,8 @@
 //!
 //! Nothing is ever changed in place. A text is on the disk before the record that names it, a record appears whole or not
 //! at all, and no two writers use one name: any number of processes may write at once, and one that is killed leaves the
-//! journal as it was or with its record. There is no lock that could stay behind.
+//! journal as it was or with its record. Who writes the files of the project itself, or takes a turn back, holds a lock
+//! meanwhile (`lock`), which goes with its process.
 //!
 //! A turn's edits may come about in several goes (hunk by hunk, step by step): each has a record, and all records of a turn
 //! are taken back together, the newest first. An undo is recorded like a turn, and so can be taken back: that is a redo.
@@ -18,6 +19,7 @@
 mod blob;
 mod history;
 mod intent;
+mod lock;
 mod merge;
 mod plan;
 mod record;
@@ -42,6 +44,7 @@ use store::{Read, Store};
 
 pub use history::{Entry, State};
 pub use intent::{Intent, Unapplied};
+pub use lock::{Busy, Held};
 pub use plan::{MovedOn, OnConflict, UndoPlan};
 pub use record::{ChangedFile, TurnMark};
 
@@ -76,6 +79,8 @@ pub enum NoPlan {
     Nothing(String),
     #[error("the checkpoints cannot be read: {0}")]
     Io(#[from] io::Error),
+    #[error(transparent)]
+    Busy(#[from] Busy),
 }
 
 impl Checkpoints {
@@ -154,6 +159,40 @@ impl Checkpoints {
         Ok((history::entries(&read.records), read.problems))
     }
 
+    /// Blocks until nobody else applies or takes back edits of this project, but not for long.
+    pub fn lock(&self) -> Result<Held, Busy> {
+        lock::lock(&self.store.lock_file())
+    }
+
+    /// The lock for a [`Checkpoints::plan`] that is to be carried out. Who has to wait for another undo does not mean the
+    /// turn before the one that is undone then.
+    pub fn lock_for_undo(
+        &self,
+        direction: Direction,
+        thread: Option<&ThreadId>,
+        workspace: &Workspace,
+    ) -> Result<Held, NoPlan> {
+        let newest = || -> io::Result<Option<TurnMark>> {
+            let records = self.store.records()?.records;
+            let is_meant = |record: &Record| {
+                thread.is_none_or(|thread| record.turn.thread == *thread) && is_here(record, workspace)
+            };
+            Ok(history::newest(&records, direction, is_meant).map(|(turn, _)| turn))
+        };
+        let before = newest()?;
+        let held = self.lock()?;
+        match before.filter(|_| held.has_waited) {
+            Some(before) if newest()?.as_ref() != Some(&before) => {
+                let done = match direction {
+                    Direction::Undo => "undone",
+                    Direction::Redo => "redone",
+                };
+                Err(NoPlan::Nothing(format!("\"{}\" was {done} already by another askls", before.label)))
+            }
+            _ => Ok(held),
+        }
+    }
+
     /// The edits that take the newest applied turn back, or the last undone turn forward: of one thread, or of all.
     pub fn plan(
         &self,
@@ -162,12 +201,15 @@ impl Checkpoints {
         workspace: &Arc<Workspace>,
     ) -> Result<UndoPlan, NoPlan> {
         let read = self.read()?;
-        // With no folder open, all that is edited so shares one journal, and only what is open here can be undone here.
-        let is_here = |record: &Record| record.files.iter().any(|file| workspace.resolve(&file.uri).is_ok());
-        let is_meant =
-            |record: &Record| thread.is_none_or(|thread| record.turn.thread == *thread) && is_here(record);
+        let is_of_thread = |record: &Record| thread.is_none_or(|thread| record.turn.thread == *thread);
+        let is_meant = |record: &Record| is_of_thread(record) && is_here(record, workspace);
         let Some((turn, records)) = history::newest(&read.records, direction, is_meant) else {
-            return Err(NoPlan::Nothing(nothing(direction, thread, &read.problems)));
+            let mut problems = read.problems;
+            // Without folders the turns of other files are none of this editor's.
+            let is_elsewhere = !workspace.roots().is_empty();
+            let elsewhere = history::newest(&read.records, direction, is_of_thread).filter(|_| is_elsewhere);
+            problems.extend(elsewhere.and_then(|(turn, records)| out_of_reach(&turn, &records, workspace)));
+            return Err(NoPlan::Nothing(nothing(direction, thread, &problems)));
         };
         Ok(plan::plan(&self.store, direction, turn, &records, workspace, read.problems))
     }
@@ -199,6 +241,18 @@ impl Checkpoints {
         }
         self.store.write_record(&Record::new(kind, turn, undoes, files, now), now)
     }
+}
+
+/// With no folder open, all that is edited so shares one journal, and only what is open here can be undone here.
+fn is_here(record: &Record, workspace: &Workspace) -> bool {
+    record.files.iter().any(|file| workspace.resolve(&file.uri).is_ok())
+}
+
+/// Why nothing of a turn can be found here, by its first file.
+fn out_of_reach(turn: &TurnMark, records: &[(String, Record)], workspace: &Workspace) -> Option<String> {
+    let mut files = records.iter().flat_map(|(_, record)| &record.files);
+    let reason = files.find_map(|file| workspace.resolve(&file.uri).err())?;
+    Some(format!("the files of \"{}\" are out of reach: {reason}", turn.label))
 }
 
 fn nothing(direction: Direction, thread: Option<&ThreadId>, problems: &[String]) -> String {

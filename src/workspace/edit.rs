@@ -1,5 +1,7 @@
 //! Staged edits: the text of each file before and after, to be previewed, accepted whole or in part, or rejected.
 
+mod stretches;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
@@ -7,17 +9,16 @@ use std::{
     time::Duration,
 };
 
-use similar::DiffOp;
-
 use super::{
     FileError, FilePath, FileText, Workspace, apply,
     deceptive::is_deceptive,
-    guard,
-    line_diff::line_diff,
-    paths,
+    guard, paths,
     position::{Encoding, LineStarts, Position, Range},
     shared_ends::shared_ends,
 };
+pub use stretches::Stretch;
+use stretches::stretches_of;
+pub(super) use stretches::{replaced, stretches};
 
 /// All file edits of a turn, one a file, ordered by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,9 @@ pub struct FileEdit {
     /// The text was carried here from there by more than one step of the turn, and another edit takes it away there:
     /// see [`EditProposal::together_with`].
     pub text_from: Option<FilePath>,
+    /// What of the text changes, as its user was shown it; `None`: what a comparison of the two texts finds. Among equal
+    /// lines the texts alone do not say which of them a change is about.
+    pub stretches: Option<Vec<Stretch>>,
 }
 
 /// One replaced range of a text, in the editor's units.
@@ -70,7 +74,7 @@ pub struct Conflict {
 
 impl FileEdit {
     pub(super) fn of(path: &FilePath, before: Option<FileText>, after: Option<String>) -> Self {
-        Self { path: path.clone(), moved_from: None, before, after, text_from: None }
+        Self { path: path.clone(), moved_from: None, before, after, text_from: None, stretches: None }
     }
 
     /// Where the text before comes from.
@@ -139,7 +143,11 @@ impl FileEdit {
             let mark = if line == 0 { u32::try_from(mark).unwrap_or_default() } else { 0 };
             Position { line, character: character + mark }
         };
-        stretches_of(&before.text, &lines, after)
+        let found = match &self.stretches {
+            Some(stretches) => stretches.clone(),
+            None => stretches_of(&before.text, &lines, after),
+        };
+        found
             .into_iter()
             .map(|stretch| {
                 let (replaced, new_text) = smallest(&before.text, after, &stretch);
@@ -150,39 +158,44 @@ impl FileEdit {
             .collect()
     }
 
-    /// The stretches of lines that change, in order; none for a file that is created, deleted or only moved.
+    /// What of the text changes, in order; none for a file that is created, deleted or only moved.
+    pub(super) fn stretches(&self) -> Vec<Stretch> {
+        match (&self.stretches, &self.before, &self.after) {
+            (Some(stretches), ..) => stretches.clone(),
+            (None, Some(before), Some(after)) => stretches(&before.text, after),
+            (None, ..) => Vec::new(),
+        }
+    }
+
+    /// The lines of what changes, in order; none for a file that is created, deleted or only moved.
     pub fn hunks(&self) -> Vec<Hunk> {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return Vec::new() };
-        let stretches = stretches(&before.text, after);
-        stretches
-            .into_iter()
-            .map(|stretch| Hunk { before: stretch.before_lines, after: stretch.after_lines })
-            .collect()
+        let (old, new) = (LineStarts::new(&before.text), LineStarts::new(after));
+        let hunk = |stretch: Stretch| Hunk {
+            before: old.lines_of(&stretch.before),
+            after: new.lines_of(&stretch.after),
+        };
+        self.stretches().into_iter().map(hunk).collect()
     }
 
     /// What goes and what comes at each of [`FileEdit::hunks`].
     pub fn hunk_texts(&self) -> Vec<(&str, &str)> {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return Vec::new() };
         let texts = |stretch: Stretch| Some((before.text.get(stretch.before)?, after.get(stretch.after)?));
-        stretches(&before.text, after).into_iter().filter_map(texts).collect()
+        self.stretches().into_iter().filter_map(texts).collect()
     }
 
     /// The same edit with only those hunks (by their place in [`FileEdit::hunks`]) that `keep` accepts.
     #[must_use]
     pub fn only(&self, keep: impl Fn(usize) -> bool) -> Self {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return self.clone() };
-        let mut text = String::with_capacity(before.text.len().max(after.len()));
-        let mut done = 0;
-        for (index, stretch) in stretches(&before.text, after).into_iter().enumerate() {
-            text.push_str(before.text.get(done..stretch.before.start).unwrap_or_default());
-            text.push_str(match keep(index) {
-                true => after.get(stretch.after).unwrap_or_default(),
-                false => before.text.get(stretch.before.clone()).unwrap_or_default(),
-            });
-            done = stretch.before.end;
-        }
-        text.push_str(before.text.get(done..).unwrap_or_default());
-        Self { after: Some(text), ..self.clone() }
+        let stretches = self.stretches();
+        let kept = stretches.iter().enumerate().filter(|(index, _)| keep(*index));
+        let parts = kept.map(|(_, stretch)| {
+            (stretch.before.clone(), after.get(stretch.after.clone()).unwrap_or_default())
+        });
+        let (text, stretches) = replaced(&before.text, parts);
+        Self { after: Some(text), stretches: Some(stretches), ..self.clone() }
     }
 
     /// Why the edit cannot be made to what buffer and disk hold now.
@@ -302,54 +315,6 @@ impl EditProposal {
 
 /// The longest that a diff may look for the shortest way; then it answers with one that is right but longer.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// A stretch of lines that differ, with nothing equal between them.
-pub(super) struct Stretch {
-    /// Bytes of the text before.
-    pub(super) before: ops::Range<usize>,
-    /// Bytes of the text after.
-    pub(super) after: ops::Range<usize>,
-    before_lines: ops::Range<usize>,
-    after_lines: ops::Range<usize>,
-}
-
-/// The stretches of whole lines that differ, in order.
-pub(super) fn stretches(before: &str, after: &str) -> Vec<Stretch> {
-    stretches_of(before, &LineStarts::new(before), after)
-}
-
-/// The same with the line starts of the text before.
-fn stretches_of(before: &str, old_starts: &LineStarts, after: &str) -> Vec<Stretch> {
-    let new_starts = LineStarts::new(after);
-    let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
-        (old_starts.lines(before).collect(), new_starts.lines(after).collect());
-    let mut out: Vec<Stretch> = Vec::new();
-    let mut apart = true;
-    for op in line_diff(&old_lines, &new_lines, DIFF_TIMEOUT) {
-        if matches!(op, DiffOp::Equal { .. }) {
-            apart = true;
-            continue;
-        }
-        let (before_lines, after_lines) = (op.old_range(), op.new_range());
-        let stretch = Stretch {
-            before: old_starts.start(before, before_lines.start)..old_starts.start(before, before_lines.end),
-            after: new_starts.start(after, after_lines.start)..new_starts.start(after, after_lines.end),
-            before_lines,
-            after_lines,
-        };
-        match out.last_mut() {
-            Some(last) if !apart => {
-                last.before.end = stretch.before.end;
-                last.after.end = stretch.after.end;
-                last.before_lines.end = stretch.before_lines.end;
-                last.after_lines.end = stretch.after_lines.end;
-            }
-            _ => out.push(stretch),
-        }
-        apart = false;
-    }
-    out
-}
 
 /// What really differs of a stretch: without the beginning and the end that both texts share. Never ends inside a
 /// character, nor between the halves of a `\r\n`, where no position is.

@@ -86,6 +86,15 @@ impl LineStarts {
         self.starts.partition_point(|&start| start <= offset).saturating_sub(1)
     }
 
+    /// The lines that a range of bytes touches; none where it is empty.
+    pub(crate) fn lines_of(&self, range: &ops::Range<usize>) -> ops::Range<usize> {
+        let start = self.line_of(range.start);
+        match range.is_empty() {
+            true => start..start,
+            false => start..self.line_of(range.end - 1) + 1,
+        }
+    }
+
     /// The lines with their line ends. An empty last line is none.
     pub fn lines<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let ends = self.starts.iter().skip(1).copied().chain([text.len()]);

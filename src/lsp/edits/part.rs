@@ -14,7 +14,7 @@ pub(super) enum PlaceNow {
 /// What stands at each hunk of an edit, in the order of [`FileEdit::hunks`].
 pub(super) fn places(file: &FileEdit, now: &str) -> Vec<PlaceNow> {
     let (Some(_), Some(after)) = (&file.before, &file.after) else { return Vec::new() };
-    let changed = FileEdit { after: Some(now.to_owned()), ..file.clone() }.hunks();
+    let changed = FileEdit { after: Some(now.to_owned()), stretches: None, ..file.clone() }.hunks();
     let (after_lines, now_lines): (Vec<_>, Vec<_>) =
         (after.split_inclusive('\n').collect(), now.split_inclusive('\n').collect());
     let place = |hunk: &Hunk| {

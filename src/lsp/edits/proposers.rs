@@ -104,7 +104,8 @@ fn by_turn(done: Vec<FileEdit>, made: &MadeByPath, otherwise: impl Fn(&[Made]) -
             };
             let next = before.clone().zip(after.clone());
             let next = next.map(|(text, after)| FileText { text: after.into(), ..text });
-            add(proposer, FileEdit { before: std::mem::replace(&mut before, next), after, ..edit.clone() });
+            let before = std::mem::replace(&mut before, next);
+            add(proposer, FileEdit { before, after, stretches: None, ..edit.clone() });
         }
     }
     goes.into_values().collect()
@@ -196,6 +197,7 @@ mod tests {
             before: Some(FileText { text: BEFORE.into(), version: Some(3), bom: false }),
             after: Some(after.to_owned()),
             text_from: None,
+            stretches: None,
         };
         let made = made.iter().map(|&(before, after, age)| {
             let (before, after) = (before.to_owned(), after.to_owned());

@@ -21,7 +21,7 @@ use crate::{
     tools::output::visible_path,
     workspace::{
         FileEdit,
-        checkpoints::{Direction, MovedOn, OnConflict, UndoPlan},
+        checkpoints::{Direction, Held, MovedOn, OnConflict, UndoPlan},
     },
 };
 
@@ -162,8 +162,8 @@ impl Session {
     ) -> Option<Undone> {
         let mut asked: Option<(UndoPlan, OnConflict)> = None;
         loop {
-            let mut plan = match self.plan_undo(direction, params.thread_id.clone()).await {
-                Ok(plan) => plan,
+            let (mut plan, held) = match self.plan_undo(direction, params.thread_id.clone()).await {
+                Ok(planned) => planned,
                 Err(reason) => return Some(Undone::refused(reason)),
             };
             if let Some((before, _)) = &mut asked {
@@ -172,12 +172,19 @@ impl Session {
             }
             if plan.is_settled() {
                 let is_asked = params.on_conflict == ConflictAnswer::Ask && plan.is_open();
-                if !is_asked || !self.ask_whether_to_skip(&plan).await {
+                if !is_asked {
+                    return Some(self.close(plan, params.on_conflict).await);
+                }
+                // Nobody else waits for this user's answer.
+                drop(held);
+                if !self.ask_whether_to_skip(&plan).await {
                     return Some(self.close(plan, params.on_conflict).await);
                 }
                 // What may have become possible while the question was open is not skipped.
-                if !self.plan_undo(direction, params.thread_id.clone()).await.is_ok_and(|now| now.says(&plan))
-                {
+                let Ok((now, _held)) = self.plan_undo(direction, params.thread_id.clone()).await else {
+                    continue;
+                };
+                if !now.says(&plan) {
                     continue;
                 }
                 // As who says with the command that they want to get on.
@@ -200,22 +207,22 @@ impl Session {
                     Some(*answer)
                 }
                 (_, ConflictAnswer::Ask) => {
+                    // Nobody else waits for this user's answer.
+                    drop(held);
                     let answer = self.ask_what_to_keep(&plan).await;
-                    if let Some(answer) = answer {
-                        asked = Some((plan, answer));
-                        continue;
-                    }
-                    None
+                    let Some(answer) = answer else {
+                        return Some(Undone::refused(format!(
+                            "{} changed since, and stays as it is",
+                            named(&plan.moved_on)
+                        )));
+                    };
+                    asked = Some((plan, answer));
+                    continue;
                 }
             };
             return Some(match chosen {
-                Some(on_conflict) => self.carry_out(plan, on_conflict, params.on_conflict).await,
-                None if params.on_conflict == ConflictAnswer::Cancel => {
-                    Undone::refused("nothing was changed, as you chose")
-                }
-                None => {
-                    Undone::refused(format!("{} changed since, and stays as it is", named(&plan.moved_on)))
-                }
+                Some(on_conflict) => self.carry_out(&held, plan, on_conflict, params.on_conflict).await,
+                None => Undone::refused("nothing was changed, as you chose"),
             });
         }
     }
@@ -224,16 +231,16 @@ impl Session {
         self: &Arc<Self>,
         direction: Direction,
         thread: Option<ThreadId>,
-    ) -> Result<UndoPlan, String> {
+    ) -> Result<(UndoPlan, Arc<Held>), String> {
         let session = Arc::clone(self);
         let plan = move || {
             let checkpoints = session.checkpoints().map_err(|error| error.to_string())?;
             let checkpoints = checkpoints.ok_or_else(|| {
                 "no checkpoints are kept: the setting `checkpoints` is off, or there is no folder for them".to_owned()
             })?;
-            checkpoints
-                .plan(direction, thread.as_ref(), &session.workspace)
-                .map_err(|error| error.to_string())
+            let held = checkpoints.lock_for_undo(direction, thread.as_ref(), &session.workspace);
+            let plan = || checkpoints.plan(direction, thread.as_ref(), &session.workspace);
+            held.and_then(|held| Ok((plan()?, Arc::new(held)))).map_err(|error| error.to_string())
         };
         tokio::task::spawn_blocking(plan).await.unwrap_or_else(|error| Err(error.to_string()))
     }
@@ -305,6 +312,7 @@ impl Session {
 
     async fn carry_out(
         self: &Arc<Self>,
+        held: &Arc<Held>,
         plan: UndoPlan,
         on_conflict: OnConflict,
         answer: ConflictAnswer,
@@ -337,7 +345,7 @@ impl Session {
         reasons.extend(others.iter().map(|left| left.reason.clone()));
         let mut is_whole = others.is_empty() && is_certain(&plan, answer);
         let impossible = impossible.into_iter().map(|left| left.file).collect();
-        let OnDisk { done: on_disk, intent, reason } = self.undo_on_disk(&plan, impossible).await;
+        let OnDisk { done: on_disk, intent, reason } = self.undo_on_disk(held, &plan, impossible).await;
         done.extend(on_disk);
         is_whole &= reason.is_none();
         reasons.extend(reason);

@@ -7,7 +7,7 @@ use crate::{
     tools::output::visible_path,
     workspace::{
         EditProposal, FileEdit,
-        checkpoints::{Intent, UndoPlan},
+        checkpoints::{Held, Intent, UndoPlan},
     },
 };
 
@@ -22,7 +22,12 @@ pub(super) struct OnDisk {
 impl Session {
     /// Deletes and moves files for an editor that does not, and that does not show them: their texts are among the
     /// checkpoints before anything changes. Gives what came about, and why the rest did not.
-    pub(super) async fn undo_on_disk(self: &Arc<Self>, plan: &UndoPlan, files: Vec<FileEdit>) -> OnDisk {
+    pub(super) async fn undo_on_disk(
+        self: &Arc<Self>,
+        held: &Arc<Held>,
+        plan: &UndoPlan,
+        files: Vec<FileEdit>,
+    ) -> OnDisk {
         let is_open = |file: &FileEdit| {
             let buffers = [&file.path, file.origin()].map(|path| self.workspace.open_document(path));
             buffers.iter().any(Option::is_some)
@@ -40,8 +45,9 @@ impl Session {
         let proposal = EditProposal { files: closed };
         let (mut done, mut intent) = (Vec::new(), None);
         if !proposal.is_empty() {
-            let (session, plan) = (Arc::clone(self), plan.clone());
-            let written = tokio::task::spawn_blocking(move || session.write_undo(&plan, proposal)).await;
+            let (session, held, plan) = (Arc::clone(self), Arc::clone(held), plan.clone());
+            let written =
+                tokio::task::spawn_blocking(move || session.write_undo(&held, &plan, proposal)).await;
             match written.unwrap_or_else(|error| Err(vec![error.to_string()])) {
                 Ok(written) => (done, intent) = written,
                 Err(conflicts) => reasons.extend(conflicts),
@@ -53,13 +59,14 @@ impl Session {
     /// Blocks. The error says why nothing was written.
     fn write_undo(
         &self,
+        held: &Held,
         plan: &UndoPlan,
         proposal: EditProposal,
     ) -> Result<(Vec<FileEdit>, Option<Intent>), Vec<String>> {
         let Some(checkpoints) = self.checkpoints().map_err(|error| vec![error.to_string()])? else {
             return Err(vec!["the checkpoints were switched off meanwhile".to_owned()]);
         };
-        let intent = checkpoints.apply_undo(plan, &proposal, &self.workspace, SystemTime::now())?;
+        let intent = checkpoints.apply_undo(held, plan, &proposal, &self.workspace, SystemTime::now())?;
         // Whoever keeps the undo as a whole meets the same error and tells of it.
         Ok((proposal.files, intent.ok()))
     }

@@ -151,6 +151,7 @@ mod tests {
                 before,
                 after: after.map(str::to_owned),
                 text_from: None,
+                stretches: None,
             };
         let files = [
             file("changed", None, text("a\n"), Some("b\n")),

@@ -15,7 +15,7 @@ use crate::workspace::{
 };
 
 use super::{
-    Checkpoints, Direction, UndoPlan,
+    Checkpoints, Direction, Held, UndoPlan,
     record::{self, Kind, Record, TurnMark},
 };
 
@@ -44,6 +44,13 @@ impl Checkpoints {
         workspace: &Workspace,
         now: SystemTime,
     ) -> Result<(), Unapplied> {
+        let _held = match (self.lock(), proposal.files.first()) {
+            (Err(busy), Some(file)) => {
+                let conflict = Conflict { path: file.path.clone(), reason: busy.to_string() };
+                return Err(Unapplied::Conflicts(vec![conflict]));
+            }
+            (held, _) => held,
+        };
         self.apply_as(Kind::Turn, turn, proposal, &AttributesByPath::new(), workspace, now).map(|_| ())
     }
 
@@ -52,8 +59,11 @@ impl Checkpoints {
     /// all the same, since the texts that go are those of the turn's own checkpoint.
     ///
     /// Gives whether they were kept; the error says why nothing has changed, in words for people.
+    ///
+    /// Who has made the plan holds the lock since before that.
     pub fn apply_undo(
         &self,
+        _held: &Held,
         plan: &UndoPlan,
         proposal: &EditProposal,
         workspace: &Workspace,

@@ -65,6 +65,11 @@ impl Stored {
 }
 
 impl Store {
+    /// What who writes the project's files locks.
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.folder.join("lock")
+    }
+
     /// Makes the folders, which only their owner can look into.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let store = Self { folder: folder.to_owned() };

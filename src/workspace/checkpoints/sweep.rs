@@ -39,6 +39,9 @@ pub(super) fn sweep_all(folder: &Path, own: &Store, now: SystemTime) -> Vec<Stri
             for empty in [other.records_folder(), other.blobs_folder(), other.damaged_folder()] {
                 let _ = fs::remove_dir(empty);
             }
+            if other.record_files().is_ok_and(|files| files.is_empty()) {
+                let _ = fs::remove_file(other.lock_file());
+            }
             let _ = fs::remove_dir(other.folder());
         }
     }

@@ -803,6 +803,7 @@ fn many_writers_lose_nothing() {
         before: journal.project.workspace.read(&path).ok(),
         after: Some(format!("{turn}\n")),
         text_from: None,
+        stretches: None,
     };
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
@@ -883,8 +884,24 @@ fn a_secret_is_neither_kept_nor_written() {
     check(
         &journal.undo(),
         expect![[r#"
-        none: nothing left to undo
-    "#]],
+            none: nothing left to undo; the files of "turn 1" are out of reach: .env may hold secrets, so that it is never read, searched or edited; ask the user if it matters
+        "#]],
     );
     assert_eq!(fs::read_to_string(journal.project.root.join(".env")).unwrap(), "KEY=1\n");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_turn_whose_folder_became_a_link_out_of_the_project_says_so() {
+    let journal = Journal::new(&[("src/a", "a\n")]);
+    journal.stage(1, &[("src/a", "A\n")]);
+    let outside = tempfile::tempdir().unwrap();
+    let (folder, moved) = (journal.project.root.join("src"), outside.path().join("src"));
+    std::fs::rename(&folder, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &folder).unwrap();
+    let reason = journal.plan(Direction::Undo).unwrap_err().to_string();
+    assert!(
+        reason.starts_with("nothing left to undo; the files of \"turn 1\" are out of reach: "),
+        "{reason}"
+    );
 }

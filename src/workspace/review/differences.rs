@@ -43,7 +43,54 @@ pub(in crate::workspace) fn differences(old: &str, new: &str) -> Vec<Pair> {
     let old_part = old.get(head..old_range.end.max(old.len() - tail)).unwrap_or_default();
     let new_part = new.get(head..new_range.end.max(new.len() - tail)).unwrap_or_default();
     let moved = |range: ops::Range<usize>| head + range.start..head + range.end;
-    line_differences(old_part, new_part).into_iter().map(|(old, new)| (moved(old), moved(new))).collect()
+    let pairs = line_differences(old_part, new_part).into_iter().map(|(old, new)| (moved(old), moved(new)));
+    with_all_places(old, new, pairs.collect())
+}
+
+/// The same stretches, each with all lines that it can slide over. Where one of several equal blocks came or went, two
+/// texts do not tell which it was: nothing that stands there may count as untouched.
+fn with_all_places(old: &str, new: &str, pairs: Vec<Pair>) -> Vec<Pair> {
+    let mut out: Vec<Pair> = Vec::with_capacity(pairs.len());
+    let ends = pairs.iter().skip(1).map(|(old, _)| old.start).chain([old.len()]).collect::<Vec<_>>();
+    let mut start = 0;
+    for ((old_range, new_range), end) in pairs.into_iter().zip(ends) {
+        let (up, down) = match (old_range.is_empty(), new_range.is_empty()) {
+            (true, false) => slides(new, &new_range, old_range.start - start, end - old_range.end),
+            (false, true) => slides(old, &old_range, old_range.start - start, end - old_range.end),
+            _ => (0, 0),
+        };
+        start = old_range.end;
+        let wide = |range: ops::Range<usize>| range.start - up..range.end + down;
+        let (old_range, new_range) = (wide(old_range), wide(new_range));
+        match out.last_mut() {
+            // They have met, or could have taken the same lines.
+            Some((old_last, new_last)) if old_last.end >= old_range.start => {
+                old_last.end = old_range.end;
+                new_last.end = new_range.end;
+            }
+            _ => out.push((old_range, new_range)),
+        }
+    }
+    out
+}
+
+/// How many bytes of whole lines a stretch of a text can slide up and down, by at most so many, and leave the same text
+/// without it.
+fn slides(text: &str, stretch: &ops::Range<usize>, most_up: usize, most_down: usize) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let (above, below) = bytes.split_at(stretch.start.min(bytes.len()));
+    let (inside, below) = below.split_at(stretch.len().min(below.len()));
+    // Sliding by one byte turns the stretch by one byte, so that it repeats itself above and below.
+    let up = above.iter().rev().zip(inside.iter().rev().chain(above.iter().rev()));
+    let up = up.take(most_up).take_while(|(one, other)| one == other).count();
+    let down = below.iter().zip(inside.iter().chain(below));
+    let down = down.take(most_down).take_while(|(one, other)| one == other).count();
+    let starts_line =
+        |at: usize| at == 0 || bytes.get(at - 1).is_some_and(|byte| matches!(byte, b'\n' | b'\r'));
+    let up = (1..=up).rev().find(|up| starts_line(stretch.start - up)).unwrap_or_default();
+    let is_end = |at: usize| at == bytes.len() || starts_line(at);
+    let down = (1..=down).rev().find(|down| is_end(stretch.end + down)).unwrap_or_default();
+    (up, down)
 }
 
 /// How often each line stands in a text. One that says something, and says it once before and once after, is the same
@@ -99,4 +146,36 @@ fn line_differences(old: &str, new: &str) -> Vec<Pair> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(old: &str, new: &str, expected: &[(&str, &str)]) {
+        let found = differences(old, new);
+        let found: Vec<(&str, &str)> =
+            found.iter().map(|(before, after)| (&old[before.clone()], &new[after.clone()])).collect();
+        assert_eq!(found, expected, "{old:?} -> {new:?}");
+    }
+
+    #[test]
+    fn a_block_among_equal_ones_may_have_come_or_gone_at_each() {
+        let block = "{\nsay\n}\n";
+        let of = |count: usize| block.repeat(count);
+        check(&of(3), &of(4), &[(&of(3), &of(4))]);
+        check(&of(3), &of(2), &[(&of(3), &of(2))]);
+        // What says something once, and stays, holds what is above and below it.
+        let old = format!("{}one\n{}", of(2), of(1));
+        check(&old, &format!("{}one\n{}", of(3), of(1)), &[(&of(2), &of(3))]);
+        check("b\nb\nb", "b\nb\nb\nb", &[("b\nb\nb", "b\nb\nb\nb")]);
+    }
+
+    #[test]
+    fn lines_that_stand_nowhere_else_came_and_went_where_they_are() {
+        check("a\nb\nc\n", "a\nx\nb\nc\n", &[("", "x\n")]);
+        check("foo\nbar\n", "foo\nfoe\nbar\n", &[("", "foe\n")]);
+        check("a\nx\nb\nc\n", "a\nb\nc\n", &[("x\n", "")]);
+        check("a\nb\nc\n", "a\nB\nc\n", &[("b\n", "B\n")]);
+    }
 }

@@ -7,7 +7,11 @@ use super::{
     place::{Lines, Place, Text},
     tracked::{Look, Unit},
 };
-use crate::workspace::{FileEdit, FilePath, Workspace, edit::Conflict, position::LineStarts};
+use crate::workspace::{
+    FileEdit, FilePath, Workspace,
+    edit::{Conflict, replaced},
+    position::LineStarts,
+};
 
 /// What a user can do about a hunk that does not fit.
 const ALSO_EDITED: &str = "which the agent also edits. Undo your change or reject that edit";
@@ -36,7 +40,7 @@ impl Look {
         }
         let path = self.basis.edit.origin();
         if let Some(place) = places.iter().find_map(conflict) {
-            let lines = lines_of(lines, place);
+            let lines = lines.lines_of(place);
             let which = match lines.len() {
                 0 | 1 => format!("line {}", lines.start + 1),
                 _ => format!("lines {}-{}", lines.start + 1, lines.end),
@@ -84,29 +88,23 @@ impl Look {
     /// The edit that makes the pending ones of these units true, and nothing else.
     pub(super) fn rebased(&self, units: &BTreeSet<HunkId>) -> FileEdit {
         let basis = &self.basis;
-        let edit = FileEdit { before: self.now.as_ref().ok().cloned(), ..basis.edit.clone() };
+        let before = self.now.as_ref().ok().cloned();
+        let edit = FileEdit { before, stretches: None, ..basis.edit.clone() };
         match basis.kind {
             HunkKind::Create => return basis.edit.clone(),
             HunkKind::Delete => return edit,
             HunkKind::Lines | HunkKind::Move | HunkKind::File => {}
         }
         let seen = &*self.seen;
-        let mut text = String::with_capacity(seen.len());
-        // The mark of a buffer is none of the text that is edited.
-        let mut done = Text::of_buffer(seen).mark;
         let meant = self.units.iter().filter(|(unit, _)| units.contains(&unit.id));
-        for (lines, now) in meant.flat_map(|(unit, places)| pending(unit, places)) {
-            let (range, new) = basis.replacement(lines, now, seen);
-            // Hunks stand apart, in the order of the text; if ever they did not, no byte would be lost for it.
-            if range.start < done {
-                continue;
-            }
-            text.push_str(seen.get(done..range.start).unwrap_or_default());
-            text.push_str(&new);
-            done = range.end;
-        }
-        text.push_str(seen.get(done..).unwrap_or_default());
-        FileEdit { after: Some(text), ..edit }
+        let parts = meant
+            .flat_map(|(unit, places)| pending(unit, places))
+            .map(|(lines, now)| basis.replacement(lines, now, seen));
+        // The mark of a buffer is none of the text that is edited.
+        let mark = Text::of_buffer(seen).mark;
+        let parts = parts.map(|(range, new)| (range.start - mark..range.end - mark, new));
+        let (text, stretches) = replaced(seen.get(mark..).unwrap_or_default(), parts);
+        FileEdit { after: Some(text), stretches: Some(stretches), ..edit }
     }
 
     pub(super) fn views(&self, workspace: &Workspace) -> Vec<HunkView> {
@@ -134,7 +132,7 @@ impl Look {
                 _ if self.basis.kind == HunkKind::Delete => 0..self.seen.len(),
                 _ => 0..0,
             };
-            let lines_now = lines_of(&starts, &now);
+            let lines_now = starts.lines_of(&now);
             let grown = LineStarts::new(&after).lines(&after).count() + lines_now.len();
             let lost = LineStarts::new(&before).lines(&before).count();
             let end = (lines_now.start + grown).saturating_sub(lost).max(lines_now.start);
@@ -237,13 +235,4 @@ fn pending<'a>(
         Place::Pending(range) => Some((lines, range)),
         Place::Done | Place::Conflict(_) => None,
     })
-}
-
-/// The lines that a range of bytes touches; none where it is empty.
-fn lines_of(starts: &LineStarts, range: &ops::Range<usize>) -> ops::Range<usize> {
-    let start = starts.line_of(range.start);
-    match range.is_empty() {
-        true => start..start,
-        false => start..starts.line_of(range.end - 1) + 1,
-    }
 }

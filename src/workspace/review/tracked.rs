@@ -11,7 +11,6 @@ use super::{
 use crate::workspace::{
     FileEdit, FilePath, FileText, Workspace,
     document::Splice,
-    edit::stretches,
     overlay::{Moment, Since},
 };
 
@@ -74,13 +73,11 @@ impl Tracked {
             _ => HunkKind::Lines,
         };
         let base = edit.before.as_ref().map(|before| Arc::clone(&before.text)).unwrap_or_default();
-        let lines: Vec<Lines> = match (&edit.before, &edit.after) {
-            (Some(before), Some(after)) => stretches(&before.text, after)
-                .into_iter()
-                .map(|stretch| Lines { base: stretch.before, after: stretch.after })
-                .collect(),
-            _ => Vec::new(),
-        };
+        let lines: Vec<Lines> = edit
+            .stretches()
+            .into_iter()
+            .map(|stretch| Lines { base: stretch.before, after: stretch.after })
+            .collect();
         let mut unit = |lines| Unit { id: next_id(), lines, is_taken: false };
         let units = match kind {
             HunkKind::Lines => lines.into_iter().map(|lines| unit(vec![lines])).collect(),

@@ -50,7 +50,16 @@ impl TurnFiles {
         if !origin.disk().is_some_and(|disk| self.workspace.is_dirty(disk)) {
             return Ok(());
         }
-        match self.state().seen.get(&origin) {
+        let state = self.state();
+        if state.after(path).is_some_and(|staged| staged.is_err()) {
+            // It goes already, which the caller is told by whoever looks for its text.
+            return Ok(());
+        }
+        // Where the turn has changed the text, reads show what it made of it: what of the file is not in that any more,
+        // the turn has replaced, and so knows.
+        let known =
+            if state.staged.contains_key(path) { state.written.get(path) } else { state.seen.get(&origin) };
+        match known {
             None => Err(FileError::Unread(path.to_string())),
             Some(seen) => match seen.unknown() {
                 unknown if unknown.is_empty() => Ok(()),

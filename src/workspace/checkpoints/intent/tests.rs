@@ -38,7 +38,10 @@ impl Journal {
     fn begin(&self, plan: &UndoPlan) -> Intent {
         let proposal = plan.proposal(OnConflict::Restore);
         let workspace = &self.project.workspace;
-        self.checkpoints.apply_undo(plan, proposal, workspace, SystemTime::now()).unwrap().unwrap()
+        self.checkpoints
+            .apply_undo(&self.checkpoints.lock().unwrap(), plan, proposal, workspace, SystemTime::now())
+            .unwrap()
+            .unwrap()
     }
 
     fn take(&self, direction: Direction) {
@@ -119,8 +122,16 @@ fn what_somebody_wrote_is_replaced_only_when_it_can_be_kept() {
     let plan = journal.plan(Direction::Undo);
     journal.break_journal();
     let proposal = plan.proposal(OnConflict::Restore);
-    let refused =
-        journal.checkpoints.apply_undo(&plan, proposal, &project.workspace, SystemTime::now()).unwrap_err();
+    let refused = journal
+        .checkpoints
+        .apply_undo(
+            &journal.checkpoints.lock().unwrap(),
+            &plan,
+            proposal,
+            &project.workspace,
+            SystemTime::now(),
+        )
+        .unwrap_err();
     assert!(
         refused[0].starts_with("what changed since cannot be kept among the checkpoints: "),
         "{refused:?}"
@@ -138,8 +149,16 @@ fn what_the_turn_left_is_undone_though_the_journal_cannot_be_written() {
     let plan = journal.plan(Direction::Undo);
     journal.break_journal();
     let proposal = plan.proposal(OnConflict::Restore);
-    let kept =
-        journal.checkpoints.apply_undo(&plan, proposal, &project.workspace, SystemTime::now()).unwrap();
+    let kept = journal
+        .checkpoints
+        .apply_undo(
+            &journal.checkpoints.lock().unwrap(),
+            &plan,
+            proposal,
+            &project.workspace,
+            SystemTime::now(),
+        )
+        .unwrap();
     assert!(kept.is_err(), "the user is told that this cannot be redone");
     assert_eq!(project.read("a").unwrap(), "a\n");
 }

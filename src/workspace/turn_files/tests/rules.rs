@@ -148,6 +148,25 @@ fn unsaved_text_that_was_read_in_part() {
 }
 
 #[test]
+fn unsaved_text_that_was_edited_and_then_read() {
+    check(
+        |project| {
+            project.open("a.txt", 1, "two, typed\nmore\n");
+            project.read("a.txt").unwrap();
+            project.stage("a.txt", "2, typed\nmore\n").unwrap();
+            show(project, 0..2);
+        },
+        expect![[r#"
+            read: "2, typed\nmore\n"
+            edit: edit a.txt = "2, typed\nmore\n"
+            write: edit a.txt = "w\n"
+            delete: delete a.txt
+            move: move a.txt -> b.txt = "2, typed\nmore\n"
+        "#]],
+    );
+}
+
+#[test]
 fn a_file_that_was_read_whole() {
     check(
         |project| {
