@@ -1,8 +1,9 @@
 //! Runs the calls of one step: readers side by side, everything else one at a time, each answered exactly once and in
 //! call order.
 
+mod running;
+
 use std::{
-    convert::Infallible,
     panic::AssertUnwindSafe,
     path::PathBuf,
     sync::Arc,
@@ -13,12 +14,8 @@ use futures::{FutureExt, StreamExt, stream};
 
 use crate::{
     protocol::{Event, ToolCall, ToolOutput},
-    tools::{
-        Effect, Prepared, ToolContext, ToolError,
-        output::one_line,
-        printed::{Bookmark, News, Printed},
-    },
-    workspace::{FilePath, TurnFiles},
+    tools::{Effect, Prepared, ToolError, output::one_line},
+    workspace::FilePath,
 };
 
 use super::{
@@ -28,27 +25,16 @@ use super::{
     limits::LoopGuard,
     withheld,
 };
+use running::{Watcher, run_one};
 
 /// Readers that run at once: enough to hide the disk, few enough to leave the editor its threads.
 const PARALLEL_READS: usize = 8;
-
-/// No call runs longer, whatever the tool: above the longest time-out that a command may ask for.
-const CALL_TIMEOUT: Duration = Duration::from_secs(660);
 
 /// The arguments in which calls name the file that they are about.
 const PLACES: [&str; 2] = ["path", "from"];
 
 /// Longest name of that file in a progress line, in characters.
 const MAX_TARGET_CHARS: usize = 80;
-
-/// How long a cancelled call may take to end by itself before it is dropped: the kill ladder's 700 ms and some.
-const CANCEL_GRACE: Duration = Duration::from_millis(900);
-
-/// At most four looks a second at what a call prints; one that is over sooner shows its output at its end.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
-
-/// Bytes of what a call printed that are shown at once: more than a person reads in a quarter of a second.
-const MAX_SHOWN_BYTES: usize = 8 * 1024;
 
 /// A call after it was looked at and before it runs.
 enum Admitted {
@@ -326,13 +312,7 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let started = Instant::now();
     let (call, result) = match admitted {
         Admitted::Ready(call, prepared) => {
-            let mut watcher = Watcher {
-                call_id: &call.id,
-                printed: Printed::default(),
-                seen: Bookmark::default(),
-                files: &context.files,
-                events,
-            };
+            let mut watcher = Watcher::new(&call.id, &context.files, events);
             let result = run_one(prepared, context, &mut watcher).await;
             watcher.show_rest();
             (call, result)
@@ -346,82 +326,6 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let text = if text.is_empty() { "(no output)".to_owned() } else { text };
     let output = ToolOutput { call_id: call.id.clone(), text, is_error };
     Some(Answered { call, output, duration: started.elapsed() })
-}
-
-/// The tool's output or a text that says why there is none; a panic and a time-out are such texts too.
-async fn run_one(
-    prepared: Prepared,
-    context: &TurnContext,
-    watcher: &mut Watcher<'_>,
-) -> Result<String, String> {
-    let (name, effect) = (prepared.name, prepared.effect);
-    let tool_context = ToolContext {
-        jobs: context.jobs.clone(),
-        printed: watcher.printed.clone(),
-        ..ToolContext::new(context.files.clone(), context.cancel.clone())
-    };
-    // The closure that makes the future is the tool's code too: a panic in it is caught as well.
-    let running = AssertUnwindSafe(async move { prepared.run(tool_context).await }).catch_unwind();
-    let cancelled_for_long = async {
-        context.cancel.cancelled().await;
-        tokio::time::sleep(CANCEL_GRACE).await;
-    };
-    tokio::select! {
-        biased;
-        ended = running => match ended {
-            Ok(result) => result.map_err(|ToolError(reason)| reason),
-            Err(_) => Err(format!("{name} broke down (a fault in askls, not in your call); try another way")),
-        },
-        never = watcher.watch() => match never {},
-        () = cancelled_for_long => Err(match effect {
-            Effect::Execute => {
-                format!("{name} was cancelled before it ended; what it started on its own may still run")
-            }
-            Effect::Read | Effect::Edit | Effect::Stop | Effect::Network => {
-                format!("{name} was cancelled before it ended")
-            }
-        }),
-        () = tokio::time::sleep(CALL_TIMEOUT) => {
-            Err(format!("{name} did not end within {} s and was given up", CALL_TIMEOUT.as_secs()))
-        }
-    }
-}
-
-/// Shows what a call prints while it runs.
-struct Watcher<'a> {
-    call_id: &'a str,
-    printed: Printed,
-    seen: Bookmark,
-    /// Knows what is hidden of a text.
-    files: &'a TurnFiles,
-    events: &'a Events<'a>,
-}
-
-impl Watcher<'_> {
-    async fn watch(&mut self) -> Infallible {
-        loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            self.show();
-        }
-    }
-
-    /// What came after the last look, of a call that was seen to print.
-    fn show_rest(&mut self) {
-        if self.seen != Bookmark::default() {
-            self.show();
-        }
-    }
-
-    fn show(&mut self) {
-        if let Some(News { skipped, text, unfinished }) = self.printed.news(&mut self.seen, MAX_SHOWN_BYTES) {
-            self.events.emit(&Event::ToolOutput {
-                call_id: self.call_id.to_owned(),
-                skipped_lines: skipped,
-                text: self.files.shown(&text).into_owned(),
-                unfinished: self.files.shown(&unfinished).into_owned(),
-            });
-        }
-    }
 }
 
 /// Tells the face what was staged since it was last told, and gives the files concerned.

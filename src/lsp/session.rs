@@ -333,6 +333,11 @@ impl Session {
         self.shut_down.cancel();
     }
 
+    /// Whether there was a `shutdown`.
+    pub(super) fn is_shut_down(&self) -> bool {
+        self.shut_down.is_cancelled()
+    }
+
     /// Ends everything that runs: turns are cancelled, and aborted when they do not end soon, so that no command
     /// outlives the server.
     pub(super) async fn end(&self) {

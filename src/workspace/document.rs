@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     position::{Encoding, LineStarts, Range},
-    review::differences,
+    review::{Pair, differences, with_all_places},
     shared_ends::shared_ends,
 };
 
@@ -160,18 +160,12 @@ fn splices(old: &str, new: &str) -> Vec<Splice> {
     let may_be_several = has_line_end(Some(old))
         && has_line_end(Some(new))
         && (has_line_end(old.get(removed.clone())) || has_line_end(new.get(inserted.clone())));
-    let found = if may_be_several { differences(old, new) } else { Vec::new() };
-    match found.len() {
-        2..=MAX_SPLICES_OF_ONE_CHANGE => {
-            let splice = |(old, new): (ops::Range<usize>, ops::Range<usize>)| Splice {
-                at: new.start,
-                removed: old.len(),
-                inserted: new.len(),
-            };
-            found.into_iter().map(splice).collect()
-        }
-        _ => vec![Splice { at: head, removed: removed.len(), inserted: inserted.len() }],
+    let mut found = if may_be_several { differences(old, new) } else { Vec::new() };
+    if !(2..=MAX_SPLICES_OF_ONE_CHANGE).contains(&found.len()) {
+        found = with_all_places(old, new, vec![(removed, inserted)]);
     }
+    let splice = |(old, new): Pair| Splice { at: new.start, removed: old.len(), inserted: new.len() };
+    found.into_iter().map(splice).collect()
 }
 
 #[cfg(test)]

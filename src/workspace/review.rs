@@ -27,7 +27,7 @@ use std::{
 };
 
 use super::{EditProposal, FileEdit, FilePath, FileText, Workspace, edit::Conflict};
-pub(super) use differences::differences;
+pub(super) use differences::{Pair, differences, with_all_places};
 use look::{Parted, part, part_waiting};
 pub use renew::Added;
 use tracked::{Look, Tracked};

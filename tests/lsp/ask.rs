@@ -249,7 +249,7 @@ fn plan_mode_offers_only_tools_that_read() {
         let model = FakeModel::start(wire, [text("First this, then that.")]);
         let mut client = Client::start(&Project::new(""), &model);
         client.command("askls.ask", json!({"prompt": "How?", "mode": "plan"}));
-        assert_eq!(model.requests()[0].tools(), ["list_files", "read_file", "search"]);
+        assert_eq!(model.requests()[0].tools(), ["list_files", "read_file", "read_job", "search"]);
     });
 }
 

@@ -129,7 +129,7 @@ fn twenty_asks_at_once_while_the_user_types_and_the_editor_asks_for_code_actions
 fn waiting_turns_hold_nothing_up() {
     on_every_wire(|wire| {
         let model =
-            FakeModel::answering(wire, |_| call("run_command", json!({"command": "true"}))).allow_unused();
+            FakeModel::answering(wire, |_| call("run_command", json!({"command": "make it"}))).allow_unused();
         let project = Project::new("//- /a.txt\nA\n");
         let mut client = Client::start(&project, &model);
         client.on_request("window/showMessageRequest", |_| Answer::Never);

@@ -80,6 +80,10 @@ impl Session {
             if document.is_some() {
                 actions.push(OPEN_ANSWER);
             }
+            // Nothing is asked behind the answer to `shutdown`.
+            if self.is_shut_down() {
+                return;
+            }
             let answer = self.editor.choose(kind, &text, &actions, QUESTION_LIMIT).await;
             let Ok(Some(title)) = answer else { return };
             match title.as_str() {

@@ -19,7 +19,7 @@ const DIFF_LIMIT: Duration = Duration::from_millis(50);
 const MIN_LINES_BETWEEN: usize = 3;
 
 /// A stretch of one text, and the stretch that stands in its place in the other.
-type Pair = (ops::Range<usize>, ops::Range<usize>);
+pub(in crate::workspace) type Pair = (ops::Range<usize>, ops::Range<usize>);
 
 /// All that differs, as one stretch.
 pub(super) fn trimmed(old: &str, new: &str) -> Option<Pair> {
@@ -49,7 +49,7 @@ pub(in crate::workspace) fn differences(old: &str, new: &str) -> Vec<Pair> {
 
 /// The same stretches, each with all lines that it can slide over. Where one of several equal blocks came or went, two
 /// texts do not tell which it was: nothing that stands there may count as untouched.
-fn with_all_places(old: &str, new: &str, pairs: Vec<Pair>) -> Vec<Pair> {
+pub(in crate::workspace) fn with_all_places(old: &str, new: &str, pairs: Vec<Pair>) -> Vec<Pair> {
     let mut out: Vec<Pair> = Vec::with_capacity(pairs.len());
     let ends = pairs.iter().skip(1).map(|(old, _)| old.start).chain([old.len()]).collect::<Vec<_>>();
     let mut start = 0;
@@ -85,8 +85,11 @@ fn slides(text: &str, stretch: &ops::Range<usize>, most_up: usize, most_down: us
     let up = up.take(most_up).take_while(|(one, other)| one == other).count();
     let down = below.iter().zip(inside.iter().chain(below));
     let down = down.take(most_down).take_while(|(one, other)| one == other).count();
-    let starts_line =
-        |at: usize| at == 0 || bytes.get(at - 1).is_some_and(|byte| matches!(byte, b'\n' | b'\r'));
+    let starts_line = |at: usize| match at.checked_sub(1).and_then(|before| bytes.get(before)) {
+        // The two are one line end.
+        Some(b'\r') => bytes.get(at) != Some(&b'\n'),
+        before => before.is_none_or(|byte| *byte == b'\n'),
+    };
     let up = (1..=up).rev().find(|up| starts_line(stretch.start - up)).unwrap_or_default();
     let is_end = |at: usize| at == bytes.len() || starts_line(at);
     let down = (1..=down).rev().find(|down| is_end(stretch.end + down)).unwrap_or_default();
@@ -177,5 +180,6 @@ mod tests {
         check("foo\nbar\n", "foo\nfoe\nbar\n", &[("", "foe\n")]);
         check("a\nx\nb\nc\n", "a\nb\nc\n", &[("x\n", "")]);
         check("a\nb\nc\n", "a\nB\nc\n", &[("b\n", "B\n")]);
+        check("<3>\r\n", "<3>\r\n<user 3>\r\n", &[("", "<user 3>\r\n")]);
     }
 }
