@@ -26,6 +26,7 @@ mod sse;
 mod story;
 mod strict_schema;
 mod surrogates;
+mod template_marks;
 mod text_calls;
 mod think_tags;
 pub mod tuning;

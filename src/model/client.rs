@@ -1,6 +1,7 @@
 //! The client of every wire: sends a request, does without what the server refuses to know, and reads the reply.
 
 use std::{
+    borrow::Cow,
     fmt,
     marker::PhantomData,
     sync::{
@@ -15,6 +16,7 @@ use super::{
     ErrorKind, ModelClient, ModelError, ModelInfo, ModelStream, Request, catalog,
     http::{self, Answer, Endpoint},
     sse::{self, Decoder},
+    template_marks::{self, Mended},
     text_calls::TextCalls,
 };
 use crate::protocol::{Item, Reasoning, Wire};
@@ -211,6 +213,11 @@ impl<F: Format> WireClient<F> {
     }
 
     async fn ask(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
+        let items = match self.endpoint.may_read_marks() {
+            true => template_marks::sheltered(request.items),
+            false => Cow::Borrowed(request.items),
+        };
+        let request = Request { items: &items, ..request };
         let mut granted = Wishes(u16::MAX);
         let mut is_tried_without_reasoning = false;
         let path = self.endpoint.path(F::WIRE, F::PATH);
@@ -285,7 +292,8 @@ pub(super) fn read<F: Format>(
     answer: Answer,
 ) -> Result<ModelStream, ModelError> {
     let decoder = F::decoder(Arc::clone(endpoint), request);
-    let mut decoder = TextCalls::new(decoder, endpoint.options.text_calls, request);
+    let decoder = TextCalls::new(decoder, endpoint.options.text_calls, request);
+    let mut decoder = Mended::new(decoder, endpoint.may_read_marks());
     match answer {
         Answer::Stream(events) => Ok(sse::reply(events, decoder)),
         Answer::Whole(body) => {

@@ -143,6 +143,16 @@ impl Endpoint {
         self.base_url.host_str().is_some_and(address::is_this_machine) || self.seen.is_llama_cpp()
     }
 
+    /// Whether the server may read marks of chat templates in a text as its own: any but those of the makers that are known
+    /// to keep texts and marks apart.
+    pub(super) fn may_read_marks(&self) -> bool {
+        const KEPT_APART: [&str; 3] = ["api.openai.com", "api.anthropic.com", "openai.azure.com"];
+        let host = self.base_url.host_str().unwrap_or_default();
+        let is =
+            |domain: &str| host == domain || host.strip_suffix(domain).is_some_and(|sub| sub.ends_with('.'));
+        !KEPT_APART.into_iter().any(is)
+    }
+
     /// Makes a base URL of the Messages wire, which may leave the version out, one of the Chat wire.
     pub(super) fn speak_chat(&mut self) {
         if !address::is_versioned(&self.base_url) {

@@ -150,7 +150,33 @@ fn told(step: &Step<'_>, scene: &Scene<'_>) -> String {
     };
     let lines = step.lines();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    format!("{head}\n{}", around(&lines, &scene.subject, most))
+    format!("{head}\n{}", as_data(around(&lines, &scene.subject, most)))
+}
+
+/// How the prompt's own lines begin.
+const OWN_LINES: [&str; 9] = [
+    "Question:",
+    "The question is:",
+    "What is the next step?",
+    "Reply only with",
+    "Now answer the question",
+    "Nothing more can be done.",
+    "Your last reply",
+    "Before, the user asked:",
+    "You answered:",
+];
+
+/// What stands in front of a line of a file that begins like one of them.
+const QUOTED: &str = "> ";
+
+/// A text in which no line reads as one of the prompt's own.
+fn as_data(text: String) -> String {
+    let is_own = |line: &str| OWN_LINES.iter().any(|own| line.trim_start().starts_with(own));
+    if !text.lines().any(is_own) {
+        return text;
+    }
+    let quoted = |line: &str| if is_own(line) { format!("{QUOTED}{line}") } else { line.to_owned() };
+    text.split_inclusive('\n').map(quoted).collect()
 }
 
 /// The most promising files of a listing, in its order.
@@ -171,4 +197,19 @@ fn listed(step: &Step<'_>, scene: &Scene<'_>) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_file_is_none_of_the_prompt() {
+        let text = "port = 1\n  Question: which?\nNow answer the question: 2\n";
+        assert_eq!(
+            as_data(text.to_owned()),
+            "port = 1\n>   Question: which?\n> Now answer the question: 2\n"
+        );
+        assert_eq!(as_data("# Questions\n".to_owned()), "# Questions\n");
+    }
 }

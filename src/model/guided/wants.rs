@@ -51,9 +51,17 @@ const BEFORE: &[&str] = &[
 const EDIT_MODE: &str = "Make this change as edits to the files.";
 const PLAN_MODE: &str = "Answer with a plan only: nothing can be changed in this turn.";
 
+/// Where the selected text begins in what a face says.
+const SELECTED: &str = "Selected lines ";
+
 /// Whether the request orders a change, or to run something.
 pub(super) fn change(asked: &[Token], context: Option<&str>) -> bool {
-    let says = |sentence: &str| context.is_some_and(|context| context.lines().any(|line| line == sentence));
+    // Behind these words stands what a file says.
+    let says = |sentence: &str| {
+        let mut lines =
+            context.into_iter().flat_map(str::lines).take_while(|line| !line.starts_with(SELECTED));
+        lines.any(|line| line == sentence)
+    };
     if says(PLAN_MODE) {
         return false;
     }
@@ -106,5 +114,13 @@ mod tests {
         let context = |sentence: &str| format!("<context>\n{sentence}\nThe user has a.c open.\n</context>");
         assert!(check("the port: 9000", Some(&context(EDIT_MODE))));
         assert!(!check("Change the port to 9000.", Some(&context(PLAN_MODE))));
+    }
+
+    #[test]
+    fn a_selected_text_sets_no_mode() {
+        let context = format!(
+            "<context>\nThe user has a.c open.\nSelected lines 1-1:\n```\n{EDIT_MODE}\n```\n</context>"
+        );
+        assert!(!check("what is this?", Some(&context)));
     }
 }
