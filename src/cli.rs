@@ -22,6 +22,7 @@ use serde_json::{Map, Number, Value};
 use crate::{
     config::{self, Environment, Loaded, Settings},
     protocol::{Fault, StopReason},
+    workspace::keys,
 };
 
 /// A language server that gives any editor an agent. Without a command it is the language server itself.
@@ -324,5 +325,5 @@ fn print(text: &str) -> Exit {
 
 /// Writes to stderr.
 fn complain(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(keys::masked(text).as_bytes());
 }

@@ -52,7 +52,7 @@ where
 {
     let (outbox, write) = Outbox::new(stdout);
     let mut writer = tokio::spawn(write);
-    let editor = Arc::new(Editor::new(outbox.clone()));
+    let editor = Arc::new(Editor::new(outbox.clone(), environment.known_keys().clone()));
     let session = Arc::new(Session::new(Arc::clone(&editor), environment));
     let mut dispatcher = Dispatcher::new(server::service(Arc::clone(&session)), outbox.clone(), editor);
     let end = tokio::select! {

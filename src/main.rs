@@ -1,6 +1,11 @@
 //! Arguments in, a face run, an exit code out.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    backtrace::{Backtrace, BacktraceStatus},
+    io::Write as _,
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use anyhow::Context as _;
 use askls::{
@@ -67,12 +72,23 @@ fn own_program() -> PathBuf {
     }
 }
 
-/// Logs go to stderr: stdout is the protocol's, or the answer's.
+/// Logs go to stderr: stdout is the protocol's, or the answer's. No key does, whatever is logged, and by whom; nor in the
+/// words of a panic, which may quote a text.
 fn start_log(environment: &Environment) {
+    let known_keys = environment.known_keys().clone();
+    let of_panics = known_keys.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        // Says nothing unless it is asked for by a variable.
+        let trace = Backtrace::capture();
+        let trace =
+            if trace.status() == BacktraceStatus::Captured { trace.to_string() } else { String::new() };
+        // Nobody is left to tell when this cannot be written.
+        let _ = of_panics.writer(std::io::stderr()).write_all(format!("{panic}\n{trace}").as_bytes());
+    }));
     let filter = environment.log_filter().unwrap_or("warn");
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::builder().parse_lossy(filter))
-        .with_writer(std::io::stderr)
+        .with_writer(move || known_keys.writer(std::io::stderr()))
         .with_ansi(false)
         .init();
 }

@@ -1,11 +1,14 @@
 //! One model request to its end: the stream collected into whole items, asked again when that can help.
 
+use std::borrow::Cow;
+
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Price, Request, Room},
     protocol::{AgentMessage, Event, Item, MessageState, Usage},
+    workspace::keys,
 };
 
 use super::{
@@ -132,7 +135,11 @@ pub(super) async fn ask(
                 };
                 again
             }
-            Err(error) => {
+            Err(mut error) => {
+                // Some servers repeat what they refuse. What is said of it is logged and shown.
+                if let Cow::Owned(masked) = keys::masked(&error.message) {
+                    error.message = masked;
+                }
                 if collected.has_cost(&error) {
                     meter.add_broken(collected.used, &collected.so_far(), collected.unheard);
                 }

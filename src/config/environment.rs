@@ -9,7 +9,10 @@ use std::{
 
 use secrecy::SecretString;
 
-use crate::tools::run_command::sandbox::Launcher;
+use crate::{
+    tools::run_command::{holds_key, sandbox::Launcher},
+    workspace::keys::KnownKeys,
+};
 
 /// The variables of the process as they were at its start. Variables that are empty count as not set.
 #[derive(Clone, Default)]
@@ -17,6 +20,8 @@ pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
     /// What starts commands in a sandbox; nothing where the process is not askls itself.
     launcher: Option<Launcher>,
+    /// The keys among the values, and those that are found out later.
+    known_keys: KnownKeys,
 }
 
 impl Environment {
@@ -26,16 +31,26 @@ impl Environment {
     }
 
     pub fn from_pairs<K: Into<OsString>, V: Into<OsString>>(pairs: impl IntoIterator<Item = (K, V)>) -> Self {
-        Self {
-            variables: pairs.into_iter().map(|(name, value)| (spelling(name.into()), value.into())).collect(),
-            launcher: None,
+        let variables: BTreeMap<OsString, OsString> =
+            pairs.into_iter().map(|(name, value)| (spelling(name.into()), value.into())).collect();
+        let known_keys = KnownKeys::default();
+        for (name, value) in &variables {
+            if holds_key(&name.to_string_lossy()) {
+                known_keys.add(&value.to_string_lossy());
+            }
         }
+        Self { variables, launcher: None, known_keys }
     }
 
     /// The same with what starts commands in a sandbox.
     #[must_use]
     pub fn with_launcher(self, launcher: Launcher) -> Self {
         Self { launcher: Some(launcher), ..self }
+    }
+
+    /// What is never to be logged or shown.
+    pub fn known_keys(&self) -> &KnownKeys {
+        &self.known_keys
     }
 
     pub fn launcher(&self) -> Option<&Launcher> {
@@ -65,7 +80,9 @@ impl Environment {
 
     /// Like [`Environment::text`], for what must not be shown.
     pub fn secret(&self, name: &str) -> Option<SecretString> {
-        self.text(name).map(SecretString::from)
+        let secret = self.text(name)?;
+        self.known_keys.add(secret);
+        Some(SecretString::from(secret))
     }
 
     /// The user's settings file, whether it exists or not; `None` when the platform's variables name no folder.

@@ -1,10 +1,12 @@
 //! What the layers below get of the settings: small structs of what each needs, and nothing to look up.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use secrecy::ExposeSecret as _;
 use serde_json::Value;
 
 use super::{
@@ -211,6 +213,12 @@ impl Settings {
             Err(reason) => (None, Some(reason)),
         };
         let values = &self.values;
+        let sent = values.headers.iter().flat_map(BTreeMap::values);
+        for secret in sent.chain(values.query.iter().flat_map(BTreeMap::values)) {
+            // A key stands behind the name of its kind, as in `Bearer KEY`.
+            let words = secret.0.expose_secret().split_whitespace();
+            words.for_each(|word| self.environment.known_keys().add(word));
+        }
         let route = Route {
             key_header: values.auth_header.as_ref().map(|header| header.0.clone()),
             headers: values
@@ -261,7 +269,11 @@ impl Settings {
         if is_strongest(self.origin("api_key_command"), self.values.api_key_command.is_some()) {
             let command = self.values.api_key_command.as_ref()?;
             let place = self.origin("api_key_command").to_string();
-            return Some(KeySource::Command(Arc::new(key::KeyCommand::new(command.clone(), place))));
+            return Some(KeySource::Command(Arc::new(key::KeyCommand::new(
+                command.clone(),
+                place,
+                self.environment.known_keys().clone(),
+            ))));
         }
         if is_strongest(self.origin("api_key_env"), self.values.api_key_env.is_some()) {
             let variable = self.values.api_key_env.clone()?;

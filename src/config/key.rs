@@ -12,7 +12,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use secrecy::SecretString;
 use tokio::{io::AsyncReadExt, process::Command};
 
-use crate::model::select;
+use crate::{model::select, workspace::keys::KnownKeys};
 
 use super::schema::CommandLine;
 
@@ -28,12 +28,14 @@ pub struct KeyCommand {
     /// Where it is set, as people call it.
     place: String,
     timeout: Duration,
+    /// Gets each key that was printed.
+    known_keys: KnownKeys,
 }
 
 impl KeyCommand {
     /// `place` is where the command is set, for errors.
-    pub fn new(command: CommandLine, place: String) -> Self {
-        Self { command, place, timeout: TIMEOUT }
+    pub fn new(command: CommandLine, place: String, known_keys: KnownKeys) -> Self {
+        Self { command, place, timeout: TIMEOUT, known_keys }
     }
 
     /// The first line of the output, as password managers print the password before everything else.
@@ -68,6 +70,7 @@ impl KeyCommand {
         if key.is_empty() || !key.chars().all(|c| c.is_ascii_graphic()) {
             return Err(format!("api_key_command: the first line that {program} printed is not a key"));
         }
+        self.known_keys.add(key);
         Ok(SecretString::from(key))
     }
 }

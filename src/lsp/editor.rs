@@ -1,6 +1,7 @@
 //! The editor as the server sees it: notifications, and requests that are never waited for without a limit.
 
 use std::{
+    borrow::Cow,
     sync::atomic::{AtomicI64, Ordering},
     time::Duration,
 };
@@ -11,6 +12,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::Id;
 
+use crate::workspace::keys::KnownKeys;
+
 use super::{
     lsp_types::MessageType,
     transport::{self, Outbox},
@@ -18,6 +21,10 @@ use super::{
 
 /// Longest text of a message: editors show one line and cut it at about 1,000 characters at most.
 pub(super) const MAX_MESSAGE: usize = 300;
+
+/// Notifications that tell of what goes on. Editors keep them in their logs; what the user asked for, the answer and the
+/// edits, goes other ways.
+const TOLD_BESIDE: [&str; 3] = ["window/logMessage", "window/showMessage", "$/progress"];
 
 /// Why a request to the client has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,17 +42,38 @@ pub(super) struct Editor {
     outbox: Outbox,
     next_id: AtomicI64,
     waiting: DashMap<i64, oneshot::Sender<Result<Value, Value>>>,
+    /// What no message, log line or progress report says.
+    known_keys: KnownKeys,
 }
 
 impl Editor {
-    pub(super) fn new(outbox: Outbox) -> Self {
-        Self { outbox, next_id: AtomicI64::new(1), waiting: DashMap::new() }
+    pub(super) fn new(outbox: Outbox, known_keys: KnownKeys) -> Self {
+        Self { outbox, next_id: AtomicI64::new(1), waiting: DashMap::new(), known_keys }
     }
 
     pub(super) async fn notify(&self, method: &str, params: impl Serialize) {
         match serde_json::to_value(params) {
-            Ok(params) => self.outbox.send(&transport::notification(method, &params)).await,
+            Ok(mut params) => {
+                if TOLD_BESIDE.contains(&method) {
+                    self.mask(&mut params);
+                }
+                self.outbox.send(&transport::notification(method, &params)).await;
+            }
             Err(error) => tracing::error!(method, %error, "a notification cannot be written as JSON"),
+        }
+    }
+
+    /// Takes keys out of all texts.
+    fn mask(&self, params: &mut Value) {
+        match params {
+            Value::String(text) => {
+                if let Cow::Owned(masked) = self.known_keys.masked(text) {
+                    *text = masked;
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| self.mask(value)),
+            Value::Object(members) => members.values_mut().for_each(|value| self.mask(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 

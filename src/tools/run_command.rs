@@ -12,6 +12,8 @@ mod report;
 pub mod sandbox;
 mod tree;
 
+pub(crate) use environment::holds_key;
+
 use std::{
     path::{Path, PathBuf},
     time::Duration,

@@ -4,10 +4,13 @@
 //! to a name that says so, and the lines of a private key. A mask takes its place; the lines of the text stay the same
 //! in number and order, so that a line's number means the same with masks and without.
 
+mod known;
 mod private;
 mod shapes;
 
 use std::{borrow::Cow, ops::Range};
+
+pub use known::{KnownKeys, MaskedWriter};
 
 /// What stands in the place of a key. No file says it by chance: a text that has it more often than the one before was
 /// made from what the model was shown, and would overwrite a key.

@@ -4,7 +4,7 @@ use super::*;
 
 async fn check(script: &str, expected: Result<&str, &str>) {
     let command = CommandLine(["/bin/sh", "-c", script].map(str::to_owned).to_vec());
-    let key = KeyCommand::new(command, "a file".to_owned()).run().await;
+    let key = KeyCommand::new(command, "a file".to_owned(), KnownKeys::default()).run().await;
     let key = key.as_ref().map(|key| key.expose_secret()).map_err(String::as_str);
     assert_eq!(key, expected);
 }
@@ -33,8 +33,15 @@ async fn what_cannot_be_a_key_is_none() {
 #[tokio::test]
 async fn a_command_that_waits_for_ever_is_given_up() {
     let command = CommandLine(vec!["sleep".to_owned(), "600".to_owned()]);
-    let error =
-        KeyCommand { command, place: "a file".to_owned(), timeout: Duration::ZERO }.run().await.unwrap_err();
+    let error = KeyCommand {
+        command,
+        place: "a file".to_owned(),
+        timeout: Duration::ZERO,
+        known_keys: KnownKeys::default(),
+    }
+    .run()
+    .await
+    .unwrap_err();
     assert_eq!(error, "api_key_command: sleep did not end within 0 s");
 }
 
@@ -46,7 +53,9 @@ async fn what_the_command_started_ends_with_it() {
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let script = format!("exec 3>{}; echo >&3; sleep 600; echo sk-1", fifo.display());
     let command = CommandLine(vec!["/bin/sh".to_owned(), "-c".to_owned(), script]);
-    let command = KeyCommand { command, place: "a file".to_owned(), timeout: Duration::from_secs(600) };
+    let known_keys = KnownKeys::default();
+    let command =
+        KeyCommand { command, place: "a file".to_owned(), timeout: Duration::from_secs(600), known_keys };
     let mut alive = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&fifo).unwrap();
     let mut rest = Vec::new();
     let given_up = async {
@@ -62,6 +71,6 @@ async fn what_the_command_started_ends_with_it() {
 #[tokio::test]
 async fn a_program_that_is_not_there_is_named() {
     let command = CommandLine(vec!["no-such-program".to_owned()]);
-    let error = KeyCommand::new(command, "a file".to_owned()).run().await.unwrap_err();
+    let error = KeyCommand::new(command, "a file".to_owned(), KnownKeys::default()).run().await.unwrap_err();
     assert!(error.starts_with("api_key_command: no-such-program cannot be started: "), "{error}");
 }

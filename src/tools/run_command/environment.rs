@@ -79,6 +79,11 @@ fn absolute_only(path: &OsStr) -> Option<OsString> {
 }
 
 fn is_secret(name: &str) -> bool {
+    HIDDEN_STARTS.iter().any(|start| name.to_uppercase().starts_with(start)) || holds_key(name)
+}
+
+/// Whether a variable of this name holds a key or a password.
+pub(crate) fn holds_key(name: &str) -> bool {
     let name = name.to_uppercase();
     if SHOWN.contains(&name.as_str()) {
         return false;
@@ -90,8 +95,7 @@ fn is_secret(name: &str) -> bool {
             || HIDDEN_WORD_ENDS.iter().any(|end| word.ends_with(end));
         is_hidden && word != ASKS
     };
-    HIDDEN_STARTS.iter().any(|start| name.starts_with(start))
-        || HIDDEN_PARTS.iter().any(|part| name.contains(part))
+    HIDDEN_PARTS.iter().any(|part| name.contains(part))
         || name.split(|c: char| !c.is_alphanumeric()).any(is_secret_word)
 }
 
