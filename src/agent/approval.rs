@@ -7,6 +7,7 @@ mod opened;
 mod programs;
 mod readers;
 mod rules;
+mod scripts;
 mod shell;
 
 use std::{collections::BTreeSet, sync::Arc};

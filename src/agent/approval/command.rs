@@ -9,6 +9,7 @@ use super::{
     programs::{has_risky, last_risky, narrow, spelt},
     readers,
     rules::{Coverage, Rule},
+    scripts::{self, Forbidden},
     shell::{self, Word},
 };
 use crate::{
@@ -70,6 +71,14 @@ impl Judge<'_> {
             && let Some(rule) = self.forbidden_path(command, commands)
         {
             return forbidden(rule);
+        }
+        if let Text::Read(commands) = &text
+            && let Some(Forbidden { rule, script }) =
+                scripts::forbidden(commands, &self.folders(command, commands), self.ground, &rules.deny)
+        {
+            return Decision::Deny {
+                reason: format!("the user's rule `{rule}` forbids what is in {script}"),
+            };
         }
         if self.is_granted {
             return Decision::Allow;
@@ -154,6 +163,15 @@ impl Judge<'_> {
             let words = command.words.iter().skip(1).chain(&command.reads);
             written.or_else(|| words.filter_map(|word| denied(Effect::Read, &word.text)).next())
         })
+    }
+
+    /// The folders in which its commands may run, as far as they are known.
+    fn folders(&self, command: &CommandText, commands: &[Opened]) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = self.ground.folder(command.folder.as_deref()).into_iter().collect();
+        for command in commands.iter().filter(|command| command.texts().first() == Some(&"cd")) {
+            folders.extend(self.go(&command.words, &folders).unwrap_or_default());
+        }
+        folders
     }
 
     /// What of the commands is allowed by nothing.

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::workspace::{
-    TurnFiles,
-    place::{Below, Place, git_may_run_programs, shows_secrets},
+    TurnFiles, bounded,
+    place::{Below, Nature, Place, git_may_run_programs, shows_secrets},
 };
+
+use super::scripts::MAX_SCRIPT_BYTES;
 
 /// Answers questions about places; nothing of it changes anything.
 pub trait Ground {
@@ -21,6 +23,9 @@ pub trait Ground {
     fn shows_secrets(&self, path: &Path, below: Below) -> bool;
 
     fn git_may_run_programs(&self, folder: &Path) -> bool;
+
+    /// The text of a small file of the workspace that a command in `folder` would run.
+    fn script(&self, folder: &Path, word: &str) -> Option<String>;
 }
 
 impl Ground for TurnFiles {
@@ -42,5 +47,16 @@ impl Ground for TurnFiles {
 
     fn git_may_run_programs(&self, folder: &Path) -> bool {
         git_may_run_programs(folder)
+    }
+
+    fn script(&self, folder: &Path, word: &str) -> Option<String> {
+        let Place::Inside { real, nature: Nature::Plain | Nature::RunUnasked, .. } =
+            self.place_in(folder, word)
+        else {
+            return None;
+        };
+        // What the disk has is what runs.
+        let bytes = bounded::read(&real, MAX_SCRIPT_BYTES).ok()?;
+        String::from_utf8(bytes).ok()
     }
 }

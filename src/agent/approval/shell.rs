@@ -4,7 +4,13 @@
 //! stand in them without a quote. Whatever else there is, now or in a later version of the grammar, is no command that
 //! anyone can judge: the reason says what it was.
 
+mod anywhere;
+mod quotes;
+
 use tree_sitter::{Node, Parser};
+
+pub(super) use anywhere::commands_of_script;
+use quotes::{is_unquoted_brace, quoted};
 
 /// Bytes of the longest text that is looked at: more is a script, which nobody reads in a question either.
 const MAX_BYTES: usize = 4_000;
@@ -332,47 +338,6 @@ impl<'t> Reader<'t> {
             previous = Some(character);
         }
         Ok(())
-    }
-}
-
-/// What stands between double quotes.
-fn quoted(source: &str, word: &mut Word) -> Result<(), String> {
-    let mut characters = source.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '$' | '`' => return Err("uses the values of variables or of other commands".to_owned()),
-            '\\' => match characters.peek() {
-                // Before any other character a backslash stands for itself here.
-                Some('"' | '\\' | '$' | '`') => word.text.extend(characters.next()),
-                Some(_) => word.text.push('\\'),
-                None => return Err(NOT_READ.to_owned()),
-            },
-            '"' => return Err(NOT_READ.to_owned()),
-            other => word.text.push(other),
-        }
-    }
-    Ok(())
-}
-
-/// Whether one of the braces of a word stands outside quotes.
-fn is_unquoted_brace(node: Node<'_>, text: &str) -> bool {
-    match node.kind() {
-        "raw_string" | "string" => false,
-        "concatenation" => {
-            // Unquoted parts side by side, so that `{}` counts as a pair.
-            let mut run = String::new();
-            let mut runs = Vec::new();
-            for child in children(node) {
-                if matches!(child.kind(), "raw_string" | "string") {
-                    runs.push(std::mem::take(&mut run));
-                } else {
-                    run.push_str(text.get(child.byte_range()).unwrap_or("{"));
-                }
-            }
-            runs.push(run);
-            runs.iter().any(|run| run.replace("{}", "").contains(['{', '}']))
-        }
-        _ => true,
     }
 }
 

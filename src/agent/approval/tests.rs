@@ -1,5 +1,6 @@
 #[cfg(unix)]
 mod really_run;
+mod scripts;
 
 use std::sync::Arc;
 

@@ -1,0 +1,46 @@
+//! What stands between quotes, and braces outside of them.
+
+use tree_sitter::Node;
+
+use super::{NOT_READ, Word, children};
+
+/// What stands between double quotes.
+pub(super) fn quoted(source: &str, word: &mut Word) -> Result<(), String> {
+    let mut characters = source.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '$' | '`' => return Err("uses the values of variables or of other commands".to_owned()),
+            '\\' => match characters.peek() {
+                // Before any other character a backslash stands for itself here.
+                Some('"' | '\\' | '$' | '`') => word.text.extend(characters.next()),
+                Some(_) => word.text.push('\\'),
+                None => return Err(NOT_READ.to_owned()),
+            },
+            '"' => return Err(NOT_READ.to_owned()),
+            other => word.text.push(other),
+        }
+    }
+    Ok(())
+}
+
+/// Whether one of the braces of a word stands outside quotes.
+pub(super) fn is_unquoted_brace(node: Node<'_>, text: &str) -> bool {
+    match node.kind() {
+        "raw_string" | "string" => false,
+        "concatenation" => {
+            // Unquoted parts side by side, so that `{}` counts as a pair.
+            let mut run = String::new();
+            let mut runs = Vec::new();
+            for child in children(node) {
+                if matches!(child.kind(), "raw_string" | "string") {
+                    runs.push(std::mem::take(&mut run));
+                } else {
+                    run.push_str(text.get(child.byte_range()).unwrap_or("{"));
+                }
+            }
+            runs.push(run);
+            runs.iter().any(|run| run.replace("{}", "").contains(['{', '}']))
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,65 @@
+//! What a rule forbids is forbidden in a script too.
+
+use super::*;
+
+/// A project with these files, in which all is allowed but what the rules forbid.
+fn with_scripts(deny: &[&str], files: &[(&str, &str)]) -> Place {
+    let place = Place::new(&[], &[], deny).approvals(Approvals::All);
+    let root = place.files.workspace().roots().remove(0);
+    for (path, text) in files {
+        std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        std::fs::write(root.join(path), text).unwrap();
+    }
+    place
+}
+
+#[test]
+fn a_forbidden_command_is_forbidden_in_a_script_however_it_is_started() {
+    let script = "#!/bin/sh\nset -e\nif [ -n \"$1\" ]; then\n  git push \"$1\"\nfi\n";
+    let place = with_scripts(
+        &["git push *"],
+        &[("release.sh", script), ("tools/deep.sh", "for i in 1 2; do\n\tsh ./release.sh\ndone\n")],
+    );
+    place.check(
+        &["sh release.sh", "bash -e release.sh -c", "./release.sh", "cd tools && cd .. && ./release.sh", "sh tools/deep.sh", "ls && env CI=1 sh release.sh"],
+        expect![[r#"
+            sh release.sh => deny: the user's rule `git push *` forbids what is in release.sh
+            bash -e release.sh -c => deny: the user's rule `git push *` forbids what is in release.sh
+            ./release.sh => deny: the user's rule `git push *` forbids what is in ./release.sh
+            cd tools && cd .. && ./release.sh => deny: the user's rule `git push *` forbids what is in ./release.sh
+            sh tools/deep.sh => deny: the user's rule `git push *` forbids what is in ./release.sh
+            ls && env CI=1 sh release.sh => deny: the user's rule `git push *` forbids what is in release.sh
+        "#]],
+    );
+}
+
+#[test]
+fn a_forbidden_command_is_forbidden_in_a_script_of_a_package() {
+    let package = r#"{"scripts": {"prebuild": "git push", "build": "tsc", "lint": "eslint ."}}"#;
+    let place = with_scripts(&["git push *"], &[("package.json", package)]);
+    place.check(
+        &["npm run build", "npm run lint", "yarn build", "npm install"],
+        expect![[r#"
+            npm run build => deny: the user's rule `git push *` forbids what is in the script build of package.json
+            npm run lint => allow
+            yarn build => deny: the user's rule `git push *` forbids what is in the script build of package.json
+            npm install => allow
+        "#]],
+    );
+}
+
+#[test]
+fn a_script_that_does_nothing_forbidden_goes_ahead() {
+    let place = with_scripts(
+        &["git push *"],
+        &[("build.sh", "git pull && echo 'git push'\n"), ("run.py", "#!/usr/bin/python3\ngit push\n")],
+    );
+    place.check(
+        &["sh build.sh", "./run.py", "sh missing.sh"],
+        expect![[r#"
+            sh build.sh => allow
+            ./run.py => allow
+            sh missing.sh => allow
+        "#]],
+    );
+}
