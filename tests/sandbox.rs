@@ -9,6 +9,9 @@
     reason = "a test fails where its machine does, and says what it left out"
 )]
 
+#[path = "sandbox/later.rs"]
+mod later;
+
 use std::{
     fs::{self, File},
     net::{TcpListener, UdpSocket},

@@ -67,6 +67,8 @@ pub(super) struct Finished {
     pub(super) record: Record,
     pub(super) duration: Duration,
     pub(super) left: Left,
+    /// What is to be said of what came to be meanwhile. Of a cancelled command the turn does not wait for it.
+    pub(super) arrived: Option<String>,
 }
 
 impl Finished {
@@ -128,8 +130,8 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
         }
     }
     if cancel.is_cancelled() {
-        let record = running.leave_behind(tasks).await;
-        return Ok(Finished { ended, record, duration, left: Left::All });
+        let record = running.leave_behind(tasks, line.sandbox.map(|(_, plan)| plan)).await;
+        return Ok(Finished { ended, record, duration, left: Left::All, arrived: None });
     }
     let there_were_more = running.end_tree().await;
     if let Ended::Exited(_) = ended {
@@ -150,7 +152,8 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
         Ended::Exited(_) => Left::Nothing,
         Ended::TimedOut | Ended::Cancelled => Left::All,
     };
-    Ok(Finished { ended, record: running.recorder.finish().await, duration, left })
+    let arrived = line.sandbox.as_ref().and_then(|(_, plan)| plan.arrived());
+    Ok(Finished { ended, record: running.recorder.finish().await, duration, left, arrived })
 }
 
 fn not_started(line: &CommandLine, error: &dyn fmt::Display) -> ToolError {
@@ -242,9 +245,13 @@ impl Running {
 
     /// Ends the tree in a task of its own, since a turn that was cancelled does not wait for programs that refuse to end.
     /// Gives what was printed until now.
-    async fn leave_behind(mut self, tasks: &TaskTracker) -> Record {
+    async fn leave_behind(mut self, tasks: &TaskTracker, plan: Option<Plan>) -> Record {
         let recorder = std::mem::replace(&mut self.recorder, Recorder::new(None, Printed::default()));
-        let ending = tasks.spawn(async move { self.end_tree().await });
+        let ending = tasks.spawn(async move {
+            self.end_tree().await;
+            // It is in the log.
+            let _ = plan.and_then(|plan| plan.arrived());
+        });
         // Its task goes on by itself.
         let _ = timeout(CANCEL_WAIT, ending).await;
         recorder.finish().await

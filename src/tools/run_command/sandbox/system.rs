@@ -1,6 +1,7 @@
 //! The sandbox on Linux: Landlock for files, namespaces for what Landlock cannot leave out and for a network of one's own,
 //! a filter of system calls for sockets.
 
+mod arrivals;
 mod calls;
 mod entry;
 mod files;
@@ -15,6 +16,7 @@ use std::{
 };
 
 use super::{Sandbox, report::Wall};
+use arrivals::Absent;
 use plan::{Network, Walls};
 
 pub use entry::enter;
@@ -53,6 +55,7 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
         writable: writable.chain(repositories.iter().cloned()).collect(),
         ..Plan::default()
     };
+    let mut settings = Vec::new();
     plan.hidden = hidden::of_user(sandbox.home.as_deref(), &sandbox.private);
     if walls.namespaces {
         let mut found = hidden::in_workspace(roots);
@@ -61,14 +64,16 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
         }
         plan.hidden.append(&mut found.secrets);
         plan.hidden.extend(hidden::sockets().into_iter().filter(|path| !lies_in(path, roots)));
-        (plan.fixed, plan.anchored) = (found.fixed, found.anchored);
+        (plan.fixed, plan.anchored, plan.made) = (found.fixed, found.anchored, found.made);
+        settings = found.absent;
     }
     // What the user opened or named is meant to be seen.
     plan.hidden.retain(|path| !allowed.contains(path) && !roots.iter().any(|root| root.starts_with(path)));
-    for paths in [&mut plan.writable, &mut plan.hidden, &mut plan.fixed, &mut plan.anchored] {
+    for paths in [&mut plan.writable, &mut plan.hidden, &mut plan.fixed, &mut plan.anchored, &mut plan.made] {
         paths.sort_unstable();
         paths.dedup();
     }
+    plan.absent = Absent::now(roots, settings);
     Some(plan)
 }
 

@@ -28,11 +28,21 @@ const FILLED: [&str; 8] =
 
 /// Folders of version control, and what in them says which programs it runs.
 const VERSION_CONTROL: [(&str, &[&str]); 4] = [
-    (".git", &["config", "config.worktree", "hooks", "commondir"]),
+    (".git", &["config", "config.worktree", HOOKS, "commondir"]),
     (".hg", &["hgrc"]),
     (".jj", &["repo/config.toml"]),
     (".svn", &[]),
 ];
+
+/// A folder that git makes itself in nearly every repository; an empty one means nothing.
+const HOOKS: &str = "hooks";
+
+/// What git keeps of further working trees, and what of each says where it belongs and what is run in it.
+const OF_TREE: &[&str] = &["commondir", "gitdir", "config.worktree"];
+
+/// Submodules and working trees of a repository that are looked at, and how deep their names go.
+const MAX_MODULES: usize = 500;
+const MAX_MODULE_DEPTH: usize = 6;
 
 /// Sockets of programs that do for others what these could not: they run containers and services. They may have been
 /// made elsewhere, so that this machine's own list does not have them.
@@ -57,6 +67,10 @@ pub(super) struct Found {
     pub(super) secrets: Vec<PathBuf>,
     pub(super) fixed: Vec<PathBuf>,
     pub(super) anchored: Vec<PathBuf>,
+    /// Folders that could be held if they were there.
+    pub(super) made: Vec<PathBuf>,
+    /// The same for files.
+    pub(super) absent: Vec<PathBuf>,
     /// Whether all was looked at, and all that was found is in here.
     pub(super) is_whole: bool,
 }
@@ -110,10 +124,68 @@ impl Found {
     /// Version control must be able to commit. What it would run later, outside the sandbox, stays as it is.
     pub(super) fn version_control(&mut self, folder: PathBuf) {
         let held = VERSION_CONTROL.iter().filter(|(system, _)| folder.ends_with(system));
-        let held = held.flat_map(|(_, names)| names.iter()).map(|name| folder.join(name));
-        self.fixed.extend(held.filter(|path| path.exists()));
+        for name in held.flat_map(|(_, names)| names.iter()) {
+            self.hold(&folder, name);
+        }
+        if folder.ends_with(".git") {
+            let mut left = MAX_MODULES;
+            self.trees(&folder.join("worktrees"), &mut left);
+            self.modules(&folder.join("modules"), MAX_MODULE_DEPTH, &mut left);
+        }
         self.anchored.push(folder);
     }
+
+    fn hold(&mut self, folder: &Path, name: &str) {
+        let path = folder.join(name);
+        match (path.exists(), name) {
+            (true, _) => self.fixed.push(path),
+            // A folder that only bears the name of a repository gets nothing.
+            (false, HOOKS) if folder.join("HEAD").exists() => {
+                self.made.push(path.clone());
+                self.fixed.push(path);
+            }
+            (false, _) => self.absent.push(path),
+        }
+    }
+
+    /// Of the working trees that a repository knows.
+    fn trees(&mut self, folder: &Path, left: &mut usize) {
+        for tree in folders_in(folder, left) {
+            OF_TREE.iter().for_each(|name| self.hold(&tree, name));
+            self.anchored.push(tree);
+        }
+        if folder.is_dir() {
+            self.anchored.push(folder.to_owned());
+        }
+    }
+
+    /// Of the repositories of submodules, whose names may be paths. None can be put aside and another one take its place.
+    fn modules(&mut self, folder: &Path, depth: usize, left: &mut usize) {
+        if depth == 0 || !folder.is_dir() {
+            return;
+        }
+        self.anchored.push(folder.to_owned());
+        for module in folders_in(folder, left) {
+            if !module.join("HEAD").exists() {
+                self.modules(&module, depth - 1, left);
+                continue;
+            }
+            for name in ["config", "config.worktree", HOOKS, "commondir"] {
+                self.hold(&module, name);
+            }
+            self.modules(&module.join("modules"), depth - 1, left);
+            self.anchored.push(module);
+        }
+    }
+}
+
+/// The folders in a folder, as many as are `left`; no links.
+fn folders_in(folder: &Path, left: &mut usize) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let found: Vec<_> = folders.take(*left).map(|entry| entry.path()).collect();
+    *left -= found.len();
+    found
 }
 
 /// Where a file's contents lie, if they are a file's. A link may lead to what everybody needs.

@@ -59,6 +59,10 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
     for path in &plan.anchored {
         there(rustix::mount::mount_bind_recursive(path, path)).map_err(|error| failed(path, error))?;
     }
+    for path in &plan.made {
+        // Where askls cannot make it, the command cannot either; and it may be there.
+        let _ = fs::create_dir(path);
+    }
     for path in &plan.fixed {
         there(fix(path)).map_err(|error| failed(path, error))?;
     }

@@ -6,6 +6,8 @@ use std::{
     path::PathBuf,
 };
 
+use super::arrivals::Absent;
+
 /// The walls around one command. Each that is named is put up, or the command does not run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::tools::run_command) struct Plan {
@@ -19,6 +21,10 @@ pub(in crate::tools::run_command) struct Plan {
     pub(super) fixed: Vec<PathBuf>,
     /// Folders that can neither be moved nor removed, so that what is fixed in them is not got rid of with them.
     pub(super) anchored: Vec<PathBuf>,
+    /// Folders that are made, empty, where they are not there, so that they can be held like the others.
+    pub(super) made: Vec<PathBuf>,
+    /// For askls to look at afterwards; it is not sent.
+    pub(super) absent: Absent,
 }
 
 /// By which means of the kernel a command is held.
@@ -48,9 +54,14 @@ pub(super) const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 const WALLS: &str = "walls";
 const NETWORK: &str = "network";
-const PATHS: [&str; 4] = ["write", "hide", "fix", "anchor"];
+const PATHS: [&str; 5] = ["write", "hide", "fix", "anchor", "make"];
 
 impl Plan {
+    /// See [`Absent::arrived`].
+    pub(in crate::tools::run_command) fn arrived(&self) -> Option<String> {
+        self.absent.arrived()
+    }
+
     /// Records that end with NUL, which no path holds: a word, a blank, and what it is about.
     pub(super) fn encode(&self) -> Vec<u8> {
         let Walls { files, namespaces, calls } = self.walls;
@@ -72,7 +83,8 @@ impl Plan {
         };
         record(WALLS, OsStr::new(&walls));
         record(NETWORK, OsStr::new(network));
-        for (word, paths) in PATHS.iter().zip([&self.writable, &self.hidden, &self.fixed, &self.anchored]) {
+        let all = [&self.writable, &self.hidden, &self.fixed, &self.anchored, &self.made];
+        for (word, paths) in PATHS.iter().zip(all) {
             for path in paths {
                 record(word, path.as_os_str());
             }
@@ -108,6 +120,7 @@ impl Plan {
                 "hide" => &mut plan.hidden,
                 "fix" => &mut plan.fixed,
                 "anchor" => &mut plan.anchored,
+                "make" => &mut plan.made,
                 _ => return Err(unknown()),
             };
             paths.push(PathBuf::from(OsString::from_vec(value.to_owned())));
@@ -141,10 +154,12 @@ mod tests {
         let plan = Plan {
             walls: Walls { files: true, namespaces: false, calls: true },
             network: Network::Loopback,
-            writable: vec!["/work".into(), odd],
+            writable: vec!["/project".into(), odd],
             hidden: vec!["/home/u/.ssh".into()],
-            fixed: vec!["/work/.git/config".into()],
-            anchored: vec!["/work/.git".into()],
+            fixed: vec!["/project/.git/config".into()],
+            anchored: vec!["/project/.git".into()],
+            made: vec!["/project/.git/hooks".into()],
+            absent: Absent::default(),
         };
         assert_eq!(Plan::decode(&plan.encode()), Ok(plan));
         assert_eq!(Plan::decode(&Plan::default().encode()), Ok(Plan::default()));
@@ -154,10 +169,10 @@ mod tests {
     fn what_is_not_understood_is_never_left_out() {
         for (text, error) in [
             ("", "it came without walls"),
-            ("write /work\0", "it came without walls"),
+            ("write /project\0", "it came without walls"),
             ("walls fx\0", "no such wall: walls fx"),
             ("walls f\0network some\0", "no such wall: network some"),
-            ("walls f\0hold /work\0", "no such wall: hold /work"),
+            ("walls f\0hold /project\0", "no such wall: hold /project"),
             ("walls\0", "no such wall: walls"),
         ] {
             assert_eq!(Plan::decode(text.as_bytes()), Err(error.to_owned()), "{text:?}");
