@@ -34,7 +34,7 @@ const LAST_WAIT: Duration = Duration::from_millis(500);
 
 /// How long a call that is cancelled waits for its processes to be gone. Most programs need a few milliseconds; those that
 /// refuse are ended while the turn is over already.
-const CANCEL_WAIT: Duration = Duration::from_millis(40);
+const CANCEL_WAIT: Duration = Duration::from_millis(25);
 
 /// Bytes read at once; the size of a Linux pipe.
 const READ_BYTES: usize = 64 * 1024;
