@@ -34,6 +34,7 @@ mod jobs;
 mod lifecycle;
 mod limits;
 mod provider;
+mod restart;
 mod settings;
 mod support;
 mod undo;
