@@ -77,7 +77,8 @@ impl Terminal {
             one_line(&question.why, MAX_WHY),
             question.preview.trim_end().replace('\n', "\n  ")
         );
-        let again = format!("Please answer y, a or n ({choices}): ");
+        let letters = if rules.is_empty() { "y, a or n" } else { "y, a, n or p" };
+        let again = format!("Please answer {letters} ({choices}): ");
         let can_keep = !offered.is_empty();
         let understand =
             |line: &str| understand(line).filter(|answer| *answer != Answer::AllowAlways || can_keep);
