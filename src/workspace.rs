@@ -159,7 +159,7 @@ pub struct FileText {
 }
 
 impl FileText {
-    fn of_buffer(document: &Document) -> Self {
+    pub(crate) fn of_buffer(document: &Document) -> Self {
         if document.text.starts_with('\u{feff}') {
             return disk::without_mark(&document.text, Some(document.version));
         }

@@ -97,8 +97,7 @@ fn carry_out(
     // What is left may go later, unless the user wants to get on although nothing can be done.
     let is_passed_over = matches!(on_conflict, Some("merge" | "restore"));
     if plan.is_settled() {
-        let is_open = plan.can_be_completed || !plan.unsaved.is_empty();
-        if is_open && !is_passed_over {
+        if plan.is_open() && !is_passed_over {
             complain(&format!(
                 "nothing was changed: \"{label}\" can still be {}; with --on-conflict restore it counts as {}\n",
                 words.done, words.done

@@ -41,6 +41,19 @@ pub(super) struct EditCapabilities {
     pub(super) metadata: bool,
     /// Shows an edit with `changeAnnotations` before it applies what its user ticks of it.
     pub(super) preview: bool,
+    pub(super) failing: Failing,
+}
+
+/// What a client leaves of an edit that it cannot apply whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Failing {
+    /// What it did before it failed, or it does not say.
+    #[default]
+    Keeps,
+    /// Nothing, where the edit makes, moves and deletes no files.
+    UndoesTexts,
+    /// Nothing.
+    Undoes,
 }
 
 impl Capabilities {
@@ -68,6 +81,7 @@ impl Capabilities {
                 preview: is_true(
                     "/capabilities/workspace/workspaceEdit/changeAnnotationSupport/groupsOnLabel",
                 ),
+                failing: failing(initialize),
             },
             code_action_literals: is_there("/capabilities/textDocument/codeAction/codeActionLiteralSupport"),
             code_lens: is_there("/capabilities/textDocument/codeLens"),
@@ -87,6 +101,15 @@ pub(super) fn roots(initialize: &Value) -> Vec<PathBuf> {
     let uri = initialize.get("rootUri").and_then(Value::as_str).and_then(paths::from_uri);
     let path = || initialize.get("rootPath").and_then(Value::as_str).map(PathBuf::from);
     uri.or_else(path).into_iter().collect()
+}
+
+fn failing(initialize: &Value) -> Failing {
+    let failing = initialize.pointer("/capabilities/workspace/workspaceEdit/failureHandling");
+    match failing.and_then(Value::as_str) {
+        Some("transactional" | "undo") => Failing::Undoes,
+        Some("textOnlyTransactional") => Failing::UndoesTexts,
+        _ => Failing::Keeps,
+    }
 }
 
 /// The first of the client's list that we know: the list is in its order of preference.

@@ -31,6 +31,7 @@ impl Session {
             return;
         }
         self.lost_documents.remove(uri);
+        self.trails.lose(uri);
         self.workspace.overlay().open(uri, &document.language_id, document.version, document.text);
         self.document_changed();
     }
@@ -48,7 +49,9 @@ impl Session {
         }
         let changes: Vec<_> = params.content_changes.into_iter().map(change).collect();
         let version = params.text_document.version;
-        let result = self.workspace.overlay().change(uri, version, &changes, self.client().encoding);
+        let encoding = self.client().encoding;
+        let change = || self.workspace.overlay().change(uri, version, &changes, encoding);
+        let result = self.trails.follow(uri, (version, &changes, encoding), change);
         self.document_changed();
         if let Err(reason) = result {
             self.lose(uri, &reason);
@@ -77,6 +80,7 @@ impl Session {
     /// The text of a document is not known any more. The user is told, once for each time that it was known.
     fn lose(self: &Arc<Self>, uri: &str, reason: &str) {
         tracing::warn!(uri, reason, "the text of a document is lost");
+        self.trails.lose(uri);
         self.workspace.overlay().close(uri);
         self.document_changed();
         if self.lost_documents.insert(uri.to_owned(), ()).is_none() {
@@ -95,6 +99,7 @@ impl Session {
     pub(super) fn closed(&self, params: &DidCloseTextDocumentParams) {
         let uri = params.text_document.uri.as_str();
         self.lost_documents.remove(uri);
+        self.trails.lose(uri);
         self.workspace.overlay().close(uri);
         self.document_changed();
     }

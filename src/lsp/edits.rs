@@ -14,9 +14,13 @@ mod offers;
 mod part;
 mod proposers;
 mod question;
+mod repair;
+mod send;
 mod steps;
+mod trail;
 mod undo;
 mod undo_disk;
+mod undo_question;
 mod workspace_edit;
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -42,6 +46,7 @@ pub(super) use list::{anchor, line_count, place, what};
 pub(super) use offers::Offer;
 pub(super) use proposers::Proposer;
 pub(super) use steps::{StepApplier, StepEdits};
+pub(super) use trail::Trails;
 pub(super) use undo::UndoParams;
 
 /// Longest reason in a result. It names files, whose names may be anything.

@@ -22,7 +22,7 @@ use super::{
     answer::Answers,
     capabilities::{self, Capabilities},
     editor::Editor,
-    edits::{Journal, Offer},
+    edits::{Journal, Offer, Trails},
     hints::Hints,
     lsp_types::ProgressToken,
     settings::SettingsSource,
@@ -60,6 +60,8 @@ pub(super) struct Session {
     /// Edits that wait for the user's word, by the thread that made them.
     pub(super) offers: DashMap<ThreadId, Offer>,
     pub(super) journal: Journal,
+    /// What documents go through while the editor has edits of them in hand.
+    pub(super) trails: Trails,
     /// Buffers whose text is not known since a change did not fit.
     pub(super) lost_documents: DashMap<String, ()>,
     /// One question of an agent at a time: the user must know what they answer.
@@ -118,6 +120,7 @@ impl Session {
             hints: Hints::default(),
             offers: DashMap::new(),
             journal: Journal::default(),
+            trails: Trails::default(),
             lost_documents: DashMap::new(),
             questions: Semaphore::new(1),
             turn_permits: Arc::new(Semaphore::new(MAX_RUNNING_TURNS)),

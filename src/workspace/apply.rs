@@ -9,6 +9,7 @@
 //! keep the old text, and attributes beyond these are those of a new file: keeping them would mean to write in place,
 //! where a kill leaves half a text.
 
+mod single;
 mod temporary;
 
 use std::{
@@ -22,9 +23,11 @@ use std::{
 use tempfile::{NamedTempFile, TempPath};
 
 use super::{
-    FileEdit, FilePath, Workspace, bounded, disk,
+    FileEdit, FilePath, Workspace, disk,
     edit::{Conflict, EditProposal},
 };
+pub(super) use single::set_mode;
+use single::{check_ours, check_unchanged, put_back, relink, restore, take_over};
 use temporary::temporary;
 
 /// What a file has besides its text, where an edit does not say it: by the file's place.
@@ -325,74 +328,6 @@ fn in_order(edits: &[FileEdit]) -> Vec<&FileEdit> {
         order.push(rest.remove(next));
     }
     order
-}
-
-/// Gives a file the owner and the mode bits of the one that it replaces.
-fn take_over(from: &fs::Metadata, to: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, chown};
-        let own = fs::metadata(to)?;
-        if (own.uid(), own.gid()) != (from.uid(), from.gid()) {
-            // Only root may give files away. Who may write in the folder may replace the file all the same.
-            let _ = chown(to, Some(from.uid()), Some(from.gid()));
-        }
-    }
-    fs::set_permissions(to, from.permissions())
-}
-
-#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no mode bits"))]
-pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
-    }
-    Ok(())
-}
-
-/// A file gets its new name before it loses the old one.
-fn relink(from: &Path, to: &Path) -> io::Result<()> {
-    fs::hard_link(from, to)?;
-    fs::remove_file(from).inspect_err(|_| {
-        // Its other name is there.
-        let _ = fs::remove_file(to);
-    })
-}
-
-/// Never takes the place of what somebody has made there meanwhile.
-fn put_back(kept: &Path, path: &Path) -> io::Result<()> {
-    match relink(kept, path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists && path.symlink_metadata().is_err() => {
-            // This file system has no second names.
-            fs::rename(kept, path)
-        }
-        result => result,
-    }
-}
-
-fn restore(path: &Path, bytes: &[u8], metadata: &fs::Metadata) -> io::Result<()> {
-    let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
-    let mut file = temporary(folder)?;
-    file.write_all(bytes)?;
-    take_over(metadata, file.path())?;
-    file.persist(path)?;
-    Ok(())
-}
-
-fn check_ours(path: &Path, written: &[u8]) -> io::Result<()> {
-    if bounded::read(path, written.len() as u64).is_ok_and(|now| now == written) {
-        return Ok(());
-    }
-    Err(io::Error::other("another program changed it in the meantime; its text stays"))
-}
-
-/// Looks once more just before the file goes: others write as well.
-fn check_unchanged(edit: &FileEdit, path: &Path) -> io::Result<()> {
-    match disk::read(path, "") {
-        Ok(now) if edit.is_made_for(Some(&now)) => Ok(()),
-        _ => Err(io::Error::other("it has changed since the edit was made")),
-    }
 }
 
 fn failed(path: &FilePath, what: &str, error: &io::Error) -> Conflict {

@@ -14,6 +14,7 @@
 
 mod differences;
 mod look;
+mod onto;
 mod patch;
 mod place;
 mod renew;
@@ -29,6 +30,7 @@ use std::{
 use super::{EditProposal, FileEdit, FilePath, FileText, Workspace, edit::Conflict};
 pub(super) use differences::{Pair, differences, with_all_places};
 use look::{Parted, part, part_waiting};
+pub use onto::Onto;
 pub use renew::Added;
 use tracked::{Look, Tracked};
 

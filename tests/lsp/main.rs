@@ -28,6 +28,7 @@ mod edits_preview;
 mod edits_shown;
 mod edits_stale;
 mod edits_turns;
+mod edits_whose;
 mod flood;
 mod hostile;
 mod jobs;

@@ -99,15 +99,15 @@ impl Session {
         self.offer_changed(&taking.thread_id);
         let proposal = taking.proposal();
         taking.is_with_editor = true;
-        let Applied { word, done, left, kept, is_refused } =
+        let Applied { word, done, left, kept, is_refused, misplaced } =
             self.apply(&proposal, way, Some(&taking.whose)).await;
         // What the user did not tick they know.
         let is_told = |left: &&Left| way == Way::AtOnce || left.is_impossible;
         let mut reasons_left: Vec<String> =
             left.iter().filter(is_told).map(|left| left.reason.clone()).collect();
         let (happened, untouched) = taking.split(&done);
-        let done: Vec<FileEdit> =
-            done.into_iter().filter(|file| happened.files.contains(&file.path)).collect();
+        let is_there = |path: &FilePath| happened.files.contains(path) || misplaced.contains(path);
+        let done: Vec<FileEdit> = done.into_iter().filter(|file| is_there(&file.path)).collect();
         let is_whole = |left: &Left| !done.iter().any(|done| done.path == left.file.path);
         let left_whole: Vec<&FilePath> =
             left.iter().filter(|left| is_whole(left)).map(|left| &left.file.path).collect();

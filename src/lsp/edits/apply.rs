@@ -2,23 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
-
 use super::{
     EditsWord,
     accept::Way,
     names::named,
-    part::{PlaceNow, likeness, places},
+    part::likeness,
     proposers::Whose,
     question::QUESTION_LIMIT,
+    repair::Repaired,
+    send::Watches,
     workspace_edit::{self, Target},
 };
 use crate::{
     agent::Reach,
-    lsp::{
-        editor::{RequestError, one_line},
-        session::Session,
-    },
+    lsp::session::Session,
     workspace::{
         EditProposal, FileEdit, FilePath, MAX_READ_BYTES, bounded, checkpoints::Direction, edit::Conflict,
     },
@@ -30,18 +27,15 @@ pub(super) const TAKES_NO_EDITS: &str = "this editor takes no edits from a langu
 pub(super) const APPLY_LIMIT: Duration = Duration::from_secs(120);
 
 /// How long after the client's answer buffers and disk may take to show the edit.
-const SETTLE_LIMIT: Duration = Duration::from_secs(2);
+pub(super) const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 
 /// How long an editor takes at most to tell of what it did: Neovim keeps changes back for 150 ms, and opens a file a
 /// moment after its answer. What shows something else after that will not change: the editor made something else of the
 /// edit, or does not open the file for us.
-const TELL_LIMIT: Duration = Duration::from_millis(500);
+pub(super) const TELL_LIMIT: Duration = Duration::from_millis(500);
 
 /// How soon the disk is looked at again.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
-/// Longest reason that an editor gives; more is no reason.
-const MAX_REASON: usize = 500;
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Reasons that a message gives; the others are counted.
 const MAX_REASONS: usize = 5;
@@ -54,8 +48,10 @@ pub(super) struct Applied {
     pub(super) left: Vec<Left>,
     /// Of what was done, what has its checkpoint already.
     pub(super) kept: Vec<FilePath>,
-    /// The editor said no to some of it. One that says yes and shows nothing may have a user who took it back.
+    /// See [`super::send::Sent::is_refused`].
     pub(super) is_refused: bool,
+    /// Of what was done, what landed in the wrong lines and stayed there.
+    pub(super) misplaced: Vec<FilePath>,
 }
 
 /// An edit that did not come about.
@@ -70,7 +66,25 @@ pub(super) struct Left {
 impl Applied {
     fn nothing(proposal: &EditProposal, word: EditsWord, reason: &str) -> Self {
         let left = left(&proposal.files, reason);
-        Self { word, done: Vec::new(), left, kept: Vec::new(), is_refused: false }
+        Self { left, ..Self::none(word) }
+    }
+
+    fn none(word: EditsWord) -> Self {
+        let (done, left, kept, misplaced) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { word, done, left, kept, is_refused: false, misplaced }
+    }
+
+    /// With what became of more files.
+    pub(super) fn and(&mut self, more: Self) {
+        self.word = match self.word {
+            EditsWord::Applied => EditsWord::Applied,
+            _ => more.word,
+        };
+        self.done.extend(more.done);
+        self.left.extend(more.left);
+        self.kept.extend(more.kept);
+        self.misplaced.extend(more.misplaced);
+        self.is_refused |= more.is_refused;
     }
 }
 
@@ -93,16 +107,49 @@ impl Session {
             let reason = format!("{TAKES_NO_EDITS}; askls.showEdits has the diff");
             return Applied::nothing(proposal, EditsWord::Refused, &reason);
         }
+        if self.client().edits.document_changes {
+            return self.apply_at_once(proposal, way, whose).await;
+        }
+        if let Some(reason) = self.conflict(proposal).await {
+            return Applied::nothing(proposal, EditsWord::Conflict, &reason);
+        }
+        // Without versions an edit hits whatever the buffer says when it comes: the less is on its way at once, the less
+        // can go wrong.
+        let mut applied = Applied::none(EditsWord::Refused);
+        for part in one_by_one(proposal) {
+            let reason = applied.left.iter().find(|left| !left.is_impossible).map(|left| left.reason.clone());
+            match reason {
+                Some(reason) => applied.and(Applied::nothing(&part, EditsWord::Refused, &reason)),
+                None => applied.and(self.apply_at_once(&part, way, whose).await),
+            }
+        }
+        applied
+    }
+
+    async fn apply_at_once(
+        self: &Arc<Self>,
+        proposal: &EditProposal,
+        way: Way,
+        whose: Option<&Whose>,
+    ) -> Applied {
+        let is_open = |file: &FileEdit| self.workspace.open_document(file.origin()).is_some();
+        if !self.client().edits.document_changes && proposal.files.iter().any(is_open) {
+            self.wait_for_quiet().await;
+        }
         // The versions come before the look at the texts: a buffer that changes in between is newer than what is sent,
         // and the editor refuses.
         let targets: Vec<_> = proposal.files.iter().map(|file| self.target(file)).collect();
+        let texts = proposal.files.iter().filter(|file| file.moved_from.is_none() && file.after.is_some());
+        let watches: Watches<'_> = texts
+            .filter_map(|file| Some((file.path.clone(), self.trails.watch(&self.workspace, &file.path)?)))
+            .collect();
         if let Some(reason) = self.conflict(proposal).await {
             return Applied::nothing(proposal, EditsWord::Conflict, &reason);
         }
         let client = self.client();
         let mut plan = workspace_edit::plan(&targets, client.edits, client.encoding);
         let (mut done, mut remaining): (Vec<FileEdit>, Vec<Left>) = (Vec::new(), Vec::new());
-        let mut is_refused = false;
+        let (mut is_refused, mut misplaced) = (false, Vec::new());
         if let Some(edit) = &mut plan.edit {
             let limit = match way {
                 Way::AtOnce | Way::Back(_) => APPLY_LIMIT,
@@ -112,7 +159,16 @@ impl Session {
                 }
             };
             let label = format!("{} in {}", what(way), named(&plan.through_editor));
-            (done, remaining, is_refused) = self.send(edit, &plan.through_editor, &label, limit).await;
+            let sent = self.send(edit, &plan.through_editor, &watches, (&label, way, limit)).await;
+            (done, remaining, is_refused) = (sent.done, sent.left, sent.is_refused);
+            for file in sent.misplaced {
+                let Repaired { done: happened, left, is_right } = self.repair(file).await;
+                if !is_right {
+                    misplaced.push(happened.path.clone());
+                }
+                done.push(happened);
+                remaining.extend(left);
+            }
         }
         let mut kept = Vec::new();
         match (remaining.first().map(|left| left.reason.clone()), whose) {
@@ -136,7 +192,7 @@ impl Session {
             is_impossible: true,
         }));
         let word = if done.is_empty() { EditsWord::Refused } else { EditsWord::Applied };
-        Applied { word, done, left: remaining, kept, is_refused }
+        Applied { word, done, left: remaining, kept, is_refused, misplaced }
     }
 
     /// Why the edits no longer fit their files.
@@ -168,7 +224,7 @@ impl Session {
     }
 
     /// The version is the one that the buffer has now; that it says what the edit was made for is still to be seen.
-    fn target<'a>(&self, file: &'a FileEdit) -> Target<'a> {
+    pub(super) fn target<'a>(&self, file: &'a FileEdit) -> Target<'a> {
         let origin = file.moved_from.as_ref().unwrap_or(&file.path);
         Target {
             file,
@@ -176,95 +232,6 @@ impl Session {
             from_uri: file.moved_from.as_ref().map(|from| self.workspace.uri(from)),
             version: self.workspace.open_document(origin).map(|document| document.version),
         }
-    }
-
-    /// Has the editor apply an edit, and looks what of it came about: some editors say yes to an edit that they
-    /// skipped, some stop halfway, and in some the user picks. The last says whether it was refused.
-    async fn send(
-        &self,
-        edit: &Value,
-        files: &[&FileEdit],
-        label: &str,
-        limit: Duration,
-    ) -> (Vec<FileEdit>, Vec<Left>, bool) {
-        let mut params = json!({ "label": label, "edit": edit });
-        if self.client().edits.metadata {
-            // The editor saves what it did, if its user set it so; commands of the agent read the disk.
-            params["metadata"] = json!({ "isRefactoring": true });
-        }
-        let answer = self.editor.request("workspace/applyEdit", params, limit).await;
-        let refusal = match &answer {
-            Ok(answer) if answer.get("applied").and_then(Value::as_bool) == Some(true) => None,
-            Ok(answer) => Some(match answer.get("failureReason").and_then(Value::as_str) {
-                Some(reason) => RequestError::Refused(one_line(reason, MAX_REASON)).to_string(),
-                None => "the editor refused without a reason".to_owned(),
-            }),
-            Err(error) => Some(error.to_string()),
-        };
-        match &answer {
-            Ok(_) if refusal.is_none() => self.settle(files).await,
-            // Some refuse after they did a part, and what they did may not have been told yet.
-            Ok(_) | Err(RequestError::Refused(_)) => _ = self.wait_for_files(TELL_LIMIT, files).await,
-            Err(RequestError::TimedOut(_) | RequestError::Closed) => {}
-        }
-        let (mut done, mut left) = (Vec::new(), Vec::new());
-        for &file in files {
-            let (part, reason) = match (self.came_about(file, refusal.is_some()), &refusal) {
-                (Came::Whole, _) => {
-                    done.push(file.clone());
-                    continue;
-                }
-                (Came::Part(part), reason) => {
-                    let reason = reason.clone().unwrap_or_else(|| "the editor left them out".to_owned());
-                    (Some(part), format!("some places of {}: {reason}", file.path))
-                }
-                (Came::Nothing, Some(reason)) => (None, reason.clone()),
-                (Came::Nothing, None) => {
-                    let path = &file.path;
-                    (None, format!("the editor said that it applied the edits, but {path} did not change"))
-                }
-            };
-            done.extend(part);
-            left.push(Left { file: file.clone(), reason, is_impossible: false });
-        }
-        (done, left, refusal.is_some())
-    }
-
-    /// How much of an edit the text shows. After a refusal only what is surely there counts, otherwise all but what
-    /// surely is not: the user may have typed since.
-    fn came_about(&self, file: &FileEdit, is_refused: bool) -> Came {
-        let nothing_known = if is_refused { Came::Nothing } else { Came::Whole };
-        match self.sees(file) {
-            Sees::After => return Came::Whole,
-            Sees::Before => return Came::Nothing,
-            Sees::Else if file.moved_from.is_some() => return nothing_known,
-            Sees::Else => {}
-        }
-        let now = match self.workspace.open_document(&file.path) {
-            Some(document) => Some(document.text.to_string()),
-            // Who said yes may still have it in a buffer that is not told of.
-            None => on_disk(&file.path).filter(|_| is_refused),
-        };
-        let Some(now) = now else { return nothing_known };
-        let places = places(file, &now);
-        let is_kept = |place: &PlaceNow| match is_refused {
-            true => *place == PlaceNow::After,
-            false => *place != PlaceNow::Before,
-        };
-        match places.iter().filter(|place| is_kept(place)).count() {
-            _ if places.is_empty() => nothing_known,
-            0 => Came::Nothing,
-            kept if kept == places.len() => Came::Whole,
-            _ => Came::Part(file.only(|index| places.get(index).is_some_and(is_kept))),
-        }
-    }
-
-    /// Waits for what the editor has to tell of the files after it said that it applied the edits.
-    async fn settle(&self, files: &[&FileEdit]) {
-        let is_as_before = || files.iter().any(|file| self.sees(file) == Sees::Before);
-        let wait = async { while !self.wait_for_files(TELL_LIMIT, files).await && is_as_before() {} };
-        // What has not come about then is for the caller to see.
-        let _ = tokio::time::timeout(SETTLE_LIMIT, wait).await;
     }
 
     /// Waits until all files are as their edits make them; `false` when the limit passes first. Nobody tells of files
@@ -335,6 +302,21 @@ impl Session {
     }
 }
 
+/// The edits of a proposal in the least parts that can be applied by themselves, new files last.
+fn one_by_one(proposal: &EditProposal) -> Vec<EditProposal> {
+    let mut parts: Vec<EditProposal> = Vec::new();
+    for file in &proposal.files {
+        if parts.iter().any(|part| part.files.contains(file)) {
+            continue;
+        }
+        let together = proposal.together_with(&file.path);
+        let files = proposal.files.iter().filter(|file| together.contains(&file.path)).cloned().collect();
+        parts.push(EditProposal { files });
+    }
+    parts.sort_by_key(|part| part.files.iter().any(|file| file.before.is_none()));
+    parts
+}
+
 /// What an edit is, for the list of what the editor can undo.
 fn what(way: Way) -> &'static str {
     match way {
@@ -352,22 +334,13 @@ pub(super) enum Sees {
     Else,
 }
 
-/// How much of an edit came about.
-#[derive(Debug)]
-enum Came {
-    Whole,
-    /// The edit of just these places.
-    Part(FileEdit),
-    Nothing,
-}
-
 /// `None` for what has no place on disk.
 fn is_on_disk(path: &FilePath) -> Option<bool> {
     Some(path.disk()?.symlink_metadata().is_ok())
 }
 
 /// With its byte order mark.
-fn on_disk(path: &FilePath) -> Option<String> {
+pub(super) fn on_disk(path: &FilePath) -> Option<String> {
     String::from_utf8(bounded::read(path.disk()?, MAX_READ_BYTES).ok()?).ok()
 }
 

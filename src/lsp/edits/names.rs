@@ -40,13 +40,8 @@ pub(super) fn were(files: &[&FilePath]) -> String {
 }
 
 fn listed<P: std::borrow::Borrow<FilePath>>(files: &[P]) -> String {
-    let names: Vec<_> =
-        files.iter().take(MAX_NAMED).map(|path| visible_path(path.borrow().as_str())).collect();
-    let others = match files.len().saturating_sub(MAX_NAMED) {
-        0 => String::new(),
-        others => format!(" and {others} more"),
-    };
-    format!("{}{others}", names.join(", "))
+    let names: Vec<_> = files.iter().map(|path| visible_path(path.borrow().as_str())).collect();
+    list(&names, MAX_NAMED)
 }
 
 /// `edit a.txt`; nothing in a path can hide.

@@ -183,12 +183,29 @@ impl StepApplier {
         let mut in_hand = InHand { applier: self, edits: &proposal.files, whose: &whose };
         let mut rebased = self.rebased(proposal).await;
         let mut applied = self.session.apply(&rebased.proposal, Way::AtOnce, Some(&whose)).await;
-        if applied.done.is_empty() {
-            let again = self.rebased(proposal).await;
+        let is_missing = |file: &&FileEdit| {
+            let is_here = |path: &FilePath| *path == file.path;
+            let is_over = applied.left.iter().any(|left| left.is_impossible && is_here(&left.file.path));
+            !is_over && !applied.done.iter().any(|done| is_here(&done.path))
+        };
+        let missing = proposal.files.iter().filter(is_missing).cloned().collect();
+        let missing = EditProposal { files: missing };
+        if !missing.is_empty() {
+            let again = self.rebased(&missing).await;
+            let sent = &rebased.proposal.files;
             // The user has typed just then; some editors say yes to what they skip for it.
-            if again.proposal != rebased.proposal {
-                rebased = again;
-                applied = self.session.apply(&rebased.proposal, Way::AtOnce, Some(&whose)).await;
+            let is_new = |file: &FileEdit| !sent.contains(file);
+            let is_unfit_now =
+                |(file, _): &(FileEdit, String)| sent.iter().any(|sent| sent.path == file.path);
+            if again.proposal.files.iter().any(is_new) || again.unfit.iter().any(is_unfit_now) {
+                let is_again = |path: &FilePath| missing.files.iter().any(|file| file.path == *path);
+                applied.left.retain(|left| !is_again(&left.file.path));
+                rebased.unfit.retain(|(file, _)| !is_again(&file.path));
+                rebased.proposal.files.retain(|file| !is_again(&file.path));
+                if !again.proposal.is_empty() {
+                    applied.and(self.session.apply(&again.proposal, Way::AtOnce, Some(&whose)).await);
+                }
+                rebased.and(again);
             }
         }
         // What is left is staged or void: the turn's end offers it or not.
@@ -215,9 +232,12 @@ impl StepApplier {
             }
         }
         for file in &done {
-            let (end, fate) = match parts.remove(&file.path) {
-                Some(reason) => (End::Part(file.clone(), reason.clone()), EditFate::Part(reason)),
-                None => (End::Applied(file.clone()), EditFate::Applied(self.session.reach(file))),
+            let applied = || End::Applied(file.clone());
+            let (end, fate) = match (parts.remove(&file.path), rebased.made.remove(&file.path)) {
+                (Some(reason), _) => (End::Part(file.clone(), reason.clone()), EditFate::Part(reason)),
+                // All that was to be made is there, but not all of it is the agent's.
+                (None, Some(reason)) => (applied(), EditFate::Part(reason)),
+                (None, None) => (applied(), EditFate::Applied(self.session.reach(file))),
             };
             self.steps.note(&file.path, end);
             outcomes.push(EditOutcome { path: file.path.clone(), fate });
@@ -233,14 +253,22 @@ impl StepApplier {
     /// The edits on the texts of now, without hunks whose lines have changed since.
     async fn rebased(&self, proposal: &EditProposal) -> Rebased {
         let workspace = Arc::clone(&self.session.workspace);
-        let as_staged = Rebased { proposal: proposal.clone(), unfit: Vec::new() };
+        let as_staged = Rebased::whole(proposal.clone());
         let proposal = proposal.clone();
         let rebase = move || {
             let conflicts = proposal.conflicts(&workspace);
             if conflicts.is_empty() {
-                return Rebased { proposal, unfit: Vec::new() };
+                return Rebased::whole(proposal);
             }
-            let remaining = Review::new(proposal.clone(), &workspace).remaining(&workspace);
+            let review = Review::new(proposal.clone(), &workspace);
+            let made = proposal.files.iter().filter_map(|file| {
+                let (all, open) = (review.ids_of(&file.path), review.hunks_of(&workspace, &file.path));
+                let made = all.len().checked_sub(open.len()).filter(|made| *made > 0)?;
+                let reason = format!("{ALREADY} at {made} of {} places", all.len());
+                Some((file.path.clone(), reason))
+            });
+            let made = made.collect();
+            let remaining = review.remaining(&workspace);
             let reason = |file: &FileEdit| {
                 let is_here = |conflict: &&Conflict| conflict.path == file.path;
                 let is_pending = remaining.proposal.files.iter().any(|pending| pending.path == file.path);
@@ -251,7 +279,7 @@ impl StepApplier {
                 }
             };
             let unfit = proposal.files.iter().filter_map(|file| Some((file.clone(), reason(file)?)));
-            Rebased { unfit: unfit.collect(), proposal: remaining.proposal }
+            Rebased { unfit: unfit.collect(), proposal: remaining.proposal, made }
         };
         tokio::task::spawn_blocking(rebase).await.unwrap_or_else(|error| {
             tracing::error!(%error, "staged edits cannot be compared with their files");
@@ -296,6 +324,20 @@ struct Rebased {
     proposal: EditProposal,
     /// Edits that do not fit, or not all of them, with the reason for the model.
     unfit: Vec<(FileEdit, String)>,
+    /// Files at some places of which the user has made the change already, with that in words for the model.
+    made: BTreeMap<FilePath, String>,
+}
+
+impl Rebased {
+    fn whole(proposal: EditProposal) -> Self {
+        Self { proposal, unfit: Vec::new(), made: BTreeMap::new() }
+    }
+
+    fn and(&mut self, more: Self) {
+        self.proposal.files.extend(more.proposal.files);
+        self.unfit.extend(more.unfit);
+        self.made.extend(more.made);
+    }
 }
 
 /// Edits that the editor may apply though the turn is over: they are on offer until they are there, and no longer the

@@ -12,7 +12,6 @@ use super::{
     accept::Way,
     apply::{Applied, Sees, TAKES_NO_EDITS},
     names::{list, not_saved},
-    question::QUESTION_LIMIT,
     undo_disk::OnDisk,
 };
 use crate::{
@@ -30,10 +29,6 @@ const MAX_NAMED: usize = 3;
 
 /// Files that the model is told by name: it may have to read them again.
 const MAX_NEWS: usize = 30;
-
-const RESTORE: &str = "Restore the whole file";
-const LEAVE: &str = "Leave it";
-const SKIP: &str = "Skip it";
 
 /// The arguments of both commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -74,15 +69,15 @@ impl Undone {
 }
 
 /// The words of one direction.
-struct Words {
+pub(super) struct Words {
     /// Also the member of the answer.
-    done: &'static str,
+    pub(super) done: &'static str,
     /// In the question.
-    aim: &'static str,
-    merge: &'static str,
+    pub(super) aim: &'static str,
+    pub(super) merge: &'static str,
 }
 
-fn words(direction: Direction) -> Words {
+pub(super) fn words(direction: Direction) -> Words {
     match direction {
         Direction::Undo => Words { done: "undone", aim: "undo", merge: "Undo the agent's part" },
         Direction::Redo => Words { done: "redone", aim: "redo", merge: "Redo the agent's part" },
@@ -245,49 +240,6 @@ impl Session {
         tokio::task::spawn_blocking(plan).await.unwrap_or_else(|error| Err(error.to_string()))
     }
 
-    /// `None` when the user leaves everything as it is, which is also what no answer means.
-    async fn ask_what_to_keep(&self, plan: &UndoPlan) -> Option<OnConflict> {
-        let words = words(plan.direction);
-        let touched: usize = plan.moved_on.iter().map(|file| file.touched).sum();
-        let can_merge = !plan.proposal(OnConflict::Merge).is_empty();
-        let places = match (touched, can_merge) {
-            (0, _) => "",
-            (_, true) => " Some of the changes are in the same lines; a merge leaves those as they are now.",
-            (_, false) => " The changes are in the same lines, so that they cannot be told apart.",
-        };
-        let text = format!(
-            "{} changed since. How should askls {} the turn \"{}\"?{places}",
-            named(&plan.moved_on),
-            words.aim,
-            plan.turn.label,
-        );
-        let mut actions = Vec::new();
-        if can_merge {
-            actions.push(words.merge);
-        }
-        actions.extend([RESTORE, LEAVE]);
-        let answer = self.editor.choose(MessageType::WARNING, &text, &actions, QUESTION_LIMIT).await;
-        match answer {
-            Ok(Some(title)) if title == words.merge && can_merge => Some(OnConflict::Merge),
-            Ok(Some(title)) if title == RESTORE => Some(OnConflict::Restore),
-            _ => None,
-        }
-    }
-
-    /// Nothing can be done about a turn now, and it stands in the way of older ones.
-    async fn ask_whether_to_skip(&self, plan: &UndoPlan) -> bool {
-        let words = words(plan.direction);
-        let text = format!(
-            "{}. Skip \"{}\", so that it counts as {}, and {} the next one?",
-            editor::one_line(&told(plan).join("; "), editor::MAX_MESSAGE),
-            plan.turn.label,
-            words.done,
-            words.aim,
-        );
-        let answer = self.editor.choose(MessageType::WARNING, &text, &[SKIP, LEAVE], QUESTION_LIMIT).await;
-        matches!(answer, Ok(Some(title)) if title == SKIP)
-    }
-
     /// Nothing is to be done: the turn does not stand in the way of older ones any more.
     async fn close(self: &Arc<Self>, plan: UndoPlan, answer: ConflictAnswer) -> Undone {
         let mut reasons = told(&plan);
@@ -364,7 +316,7 @@ impl Session {
 }
 
 /// What the user is told of a plan, whatever comes of it.
-fn told(plan: &UndoPlan) -> Vec<String> {
+pub(super) fn told(plan: &UndoPlan) -> Vec<String> {
     let unsaved = plan.unsaved.iter().map(|path| {
         format!(
             "{} on disk does not contain this turn; it was not saved, or is unsaved in another editor",
@@ -394,7 +346,7 @@ fn news(plan: &UndoPlan, done: &[FileEdit]) -> String {
 }
 
 /// `a.txt has` or `a.txt, b.txt and 3 more have`.
-fn named(moved_on: &[MovedOn]) -> String {
+pub(super) fn named(moved_on: &[MovedOn]) -> String {
     let names: Vec<_> = moved_on.iter().map(|file| visible_path(&file.path)).collect();
     let verb = if names.len() == 1 { "has" } else { "have" };
     format!("{} {verb}", list(&names, MAX_NAMED))

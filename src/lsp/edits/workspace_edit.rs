@@ -123,7 +123,10 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::workspace::{FilePath, FileText};
+    use crate::{
+        lsp::capabilities::Failing,
+        workspace::{FilePath, FileText},
+    };
 
     const EVERYTHING: EditCapabilities = EditCapabilities {
         document_changes: true,
@@ -132,6 +135,7 @@ mod tests {
         delete: true,
         metadata: false,
         preview: false,
+        failing: Failing::Keeps,
     };
 
     fn path(name: &str) -> FilePath {

@@ -1,0 +1,277 @@
+//! An edit on its way through the editor, and what of it came about: by what the editor says of it, by how the documents
+//! changed meanwhile, and by what the files hold then.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::{
+    accept::Way,
+    apply::{LOOK_AGAIN, Left, SETTLE_LIMIT, Sees, TELL_LIMIT, on_disk},
+    part::{PlaceNow, likeness, places},
+    trail::{CarriedOut, Watch, carried_out},
+};
+use crate::{
+    lsp::{
+        capabilities::Failing,
+        editor::{RequestError, one_line},
+        session::Session,
+    },
+    workspace::{FileEdit, FilePath},
+};
+
+/// Longest reason that an editor gives; more is no reason.
+const MAX_REASON: usize = 500;
+
+/// The documents of an edit, followed since before it was sent.
+pub(super) type Watches<'a> = BTreeMap<FilePath, Watch<'a>>;
+
+/// What became of the files of an edit that was sent.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    pub(super) done: Vec<FileEdit>,
+    pub(super) left: Vec<Left>,
+    /// What the editor did where it was not meant.
+    pub(super) misplaced: Vec<Misplaced>,
+    /// The editor said no to some of it, or skipped it. One that says yes and shows nothing may have a user who took it
+    /// back.
+    pub(super) is_refused: bool,
+}
+
+/// An edit that an editor has carried out by its line numbers on a text that was another by then.
+#[derive(Clone, Debug)]
+pub(super) struct Misplaced {
+    pub(super) file: FileEdit,
+    pub(super) carried: CarriedOut,
+}
+
+/// What the editor says of an edit.
+enum Said {
+    Applied,
+    Refused {
+        reason: String,
+        /// At which step it failed.
+        failed: Option<usize>,
+    },
+    /// It has not answered.
+    Nothing(String),
+}
+
+impl Said {
+    fn of(answer: &Result<Value, RequestError>) -> Self {
+        match answer {
+            Ok(answer) if answer.get("applied").and_then(Value::as_bool) == Some(true) => Self::Applied,
+            Ok(answer) => {
+                let reason = match answer.get("failureReason").and_then(Value::as_str) {
+                    Some(reason) => RequestError::Refused(one_line(reason, MAX_REASON)).to_string(),
+                    None => "the editor refused without a reason".to_owned(),
+                };
+                let failed = answer.get("failedChange").and_then(Value::as_u64);
+                Self::Refused { reason, failed: failed.and_then(|failed| failed.try_into().ok()) }
+            }
+            Err(error @ RequestError::Refused(_)) => {
+                Self::Refused { reason: error.to_string(), failed: None }
+            }
+            Err(error) => Self::Nothing(error.to_string()),
+        }
+    }
+
+    fn reason(&self) -> Option<&String> {
+        match self {
+            Self::Applied => None,
+            Self::Refused { reason, .. } | Self::Nothing(reason) => Some(reason),
+        }
+    }
+}
+
+/// How much of an edit came about.
+#[derive(Debug)]
+enum Came {
+    Whole,
+    /// The edit of just these places.
+    Part(FileEdit),
+    Nothing,
+    /// The editor says that it applied the edit, and has left out this file.
+    Skipped,
+    Elsewhere(CarriedOut),
+}
+
+/// What can be there of a file after a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaves {
+    Nothing,
+    /// All that the edit does to the file.
+    Whole,
+    /// Some of it, as the editor says.
+    Part,
+}
+
+impl Session {
+    /// Has the editor apply an edit, and looks what of it came about: some editors say yes to an edit that they
+    /// skipped, some stop halfway, and in some the user picks.
+    pub(super) async fn send(
+        &self,
+        edit: &Value,
+        files: &[&FileEdit],
+        watches: &Watches<'_>,
+        (label, way, limit): (&str, Way, Duration),
+    ) -> Sent {
+        let mut params = json!({ "label": label, "edit": edit });
+        if self.client().edits.metadata {
+            // The editor saves what it did, if its user set it so; commands of the agent read the disk.
+            params["metadata"] = json!({ "isRefactoring": true });
+        }
+        let said = Said::of(&self.editor.request("workspace/applyEdit", params, limit).await);
+        match &said {
+            Said::Applied => self.settle(files, watches).await,
+            // Some refuse after they did a part, and what they did may not have been told yet.
+            Said::Refused { .. } => _ = self.wait_for_files(TELL_LIMIT, files).await,
+            Said::Nothing(_) => {}
+        }
+        let mut sent = Sent { is_refused: said.reason().is_some(), ..Sent::default() };
+        for &file in files {
+            let watch = watches.get(&file.path);
+            let came = match &said {
+                Said::Applied => self.came_of_yes(file, watch, way),
+                Said::Refused { failed, .. } => {
+                    self.came_of_no(file, watch, self.leaves(edit, file, *failed))
+                }
+                Said::Nothing(_) => self.came_of_silence(file, watch),
+            };
+            let path = &file.path;
+            let reason = match (came, said.reason()) {
+                (Came::Whole, _) => {
+                    sent.done.push(file.clone());
+                    continue;
+                }
+                (Came::Elsewhere(carried), _) => {
+                    sent.misplaced.push(Misplaced { file: file.clone(), carried });
+                    continue;
+                }
+                (Came::Part(part), reason) => {
+                    sent.done.push(part);
+                    let reason = reason.cloned().unwrap_or_else(|| "the editor left them out".to_owned());
+                    format!("some places of {path}: {reason}")
+                }
+                (Came::Nothing | Came::Skipped, Some(reason)) => reason.clone(),
+                (Came::Nothing, None) => {
+                    format!("the editor said that it applied the edits, but {path} did not change")
+                }
+                (Came::Skipped, None) => {
+                    sent.is_refused = true;
+                    format!("the editor said that it applied the edits, but it left out {path}")
+                }
+            };
+            sent.left.push(Left { file: file.clone(), reason, is_impossible: false });
+        }
+        sent
+    }
+
+    /// What a refusal can have left of a file. An editor that says where it failed has done what comes before. One that
+    /// does not is taken at its word where no other file was there to fail at, or where it takes back what it did: what
+    /// is there then, its user has made.
+    fn leaves(&self, edit: &Value, file: &FileEdit, failed: Option<usize>) -> Leaves {
+        let steps = edit.get("documentChanges").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let uri = self.workspace.uri(&file.path);
+        let is_of_file = |step: &Value| {
+            let names = [&step["uri"], &step["newUri"], &step["textDocument"]["uri"]];
+            names.into_iter().any(|name| name.as_str() == Some(&uri))
+        };
+        if let Some(failed) = failed {
+            let first = steps.iter().position(is_of_file).unwrap_or_default();
+            return if first < failed { Leaves::Part } else { Leaves::Nothing };
+        }
+        let are_texts = steps.iter().all(|step| step.get("kind").is_none());
+        match self.client().edits.failing {
+            _ if steps.iter().all(is_of_file) => Leaves::Nothing,
+            Failing::Undoes => Leaves::Nothing,
+            Failing::UndoesTexts if are_texts => Leaves::Nothing,
+            Failing::UndoesTexts | Failing::Keeps => Leaves::Whole,
+        }
+    }
+
+    /// All but what surely is not there counts: the user may have typed since.
+    fn came_of_yes(&self, file: &FileEdit, watch: Option<&Watch<'_>>, way: Way) -> Came {
+        if let Some(carried) = self.carried_out(file, watch) {
+            return placed(file, carried);
+        }
+        match self.sees(file) {
+            Sees::After => return Came::Whole,
+            Sees::Before => return Came::Nothing,
+            Sees::Else if file.moved_from.is_some() => return Came::Whole,
+            Sees::Else => {}
+        }
+        let Some(document) = self.workspace.open_document(&file.path) else { return Came::Whole };
+        let places = places(file, &document.text);
+        let is_kept = |place: &PlaceNow| *place != PlaceNow::Before;
+        let kept = places.iter().filter(|place| is_kept(place)).count();
+        match way {
+            _ if kept == places.len() => Came::Whole,
+            Way::Previewed if kept == 0 => Came::Nothing,
+            Way::Previewed => Came::Part(file.only(|index| places.get(index).is_some_and(is_kept))),
+            // Nobody has picked any of them: what is there, the user has typed.
+            Way::AtOnce | Way::Back(_) => Came::Skipped,
+        }
+    }
+
+    fn came_of_no(&self, file: &FileEdit, watch: Option<&Watch<'_>>, leaves: Leaves) -> Came {
+        match leaves {
+            Leaves::Nothing => return Came::Nothing,
+            Leaves::Whole => {}
+            Leaves::Part if self.sees(file) == Sees::After => return Came::Whole,
+            Leaves::Part => {
+                let document = self.workspace.open_document(&file.path).map(|it| it.text.to_string());
+                let now = document.or_else(|| on_disk(&file.path)).unwrap_or_default();
+                let places = places(file, &now);
+                let is_there = |place: &PlaceNow| *place == PlaceNow::After;
+                return match places.iter().any(is_there) {
+                    true => Came::Part(file.only(|index| places.get(index).is_some_and(is_there))),
+                    false => Came::Nothing,
+                };
+            }
+        }
+        self.came_of_silence(file, watch)
+    }
+
+    /// Only what surely is the editor's counts.
+    fn came_of_silence(&self, file: &FileEdit, watch: Option<&Watch<'_>>) -> Came {
+        match (self.carried_out(file, watch), watch.and_then(Watch::documents)) {
+            (Some(carried), _) => placed(file, carried),
+            (None, Some(_)) => Came::Nothing,
+            (None, None) if self.sees(file) == Sees::After => Came::Whole,
+            (None, None) => Came::Nothing,
+        }
+    }
+
+    fn carried_out(&self, file: &FileEdit, watch: Option<&Watch<'_>>) -> Option<CarriedOut> {
+        carried_out(file, &watch?.documents()?, self.client().encoding)
+    }
+
+    /// Waits for what the editor has to tell of the files after it said that it applied the edits.
+    async fn settle(&self, files: &[&FileEdit], watches: &Watches<'_>) {
+        let is_there = |file: &FileEdit| {
+            self.sees(file) == Sees::After || self.carried_out(file, watches.get(&file.path)).is_some()
+        };
+        let is_so = || files.iter().all(|file| is_there(file));
+        let tell = || async {
+            let wait = async { while !self.wait_for_documents(LOOK_AGAIN, is_so).await {} };
+            tokio::time::timeout(TELL_LIMIT, wait).await.is_ok()
+        };
+        let is_as_before = || files.iter().any(|file| self.sees(file) == Sees::Before);
+        let wait = async { while !tell().await && is_as_before() {} };
+        // What has not come about then is for the caller to see.
+        let _ = tokio::time::timeout(SETTLE_LIMIT, wait).await;
+    }
+}
+
+/// Whether an edit that was carried out did what it was meant to do.
+fn placed(file: &FileEdit, carried: CarriedOut) -> Came {
+    let is_right = || {
+        let meant = file.onto(&carried.before).edit.after;
+        meant.is_some_and(|meant| likeness(file)(&meant, &carried.after.text))
+    };
+    match carried.is_on_time || is_right() {
+        true => Came::Whole,
+        false => Came::Elsewhere(carried),
+    }
+}

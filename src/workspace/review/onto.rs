@@ -1,0 +1,37 @@
+//! An edit on another text of its file than the one that it was made for.
+
+use std::collections::BTreeSet;
+
+use super::{FileEdit, FileText, HunkId, place::Place, tracked::Tracked};
+use crate::workspace::document::Document;
+
+/// What of an edit fits another text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Onto {
+    pub edit: FileEdit,
+    /// Whether some of its hunks do not fit.
+    pub is_part: bool,
+}
+
+impl FileEdit {
+    /// The edit on that text: its hunks where their lines stand now, without those whose lines have changed and those that
+    /// are there already. For an edit of a text alone.
+    #[must_use]
+    pub fn onto(&self, document: &Document) -> Onto {
+        let text = FileText::of_buffer(document);
+        let mut number = 0;
+        let mut file = Tracked::new(self.clone(), BTreeSet::from([self.path.clone()]), || {
+            number += 1;
+            HunkId(number)
+        });
+        file.see_disk(&text);
+        let look = file.look(Ok(text));
+        let is_pending = |places: &[Place]| places.iter().all(|place| matches!(place, Place::Pending(_)));
+        let is_conflict = |places: &[Place]| places.iter().any(|place| matches!(place, Place::Conflict(_)));
+        let pending = look.units.iter().filter(|(_, places)| is_pending(places)).map(|(unit, _)| unit.id);
+        Onto {
+            edit: look.rebased(&pending.collect()),
+            is_part: look.units.iter().any(|(_, places)| is_conflict(places)),
+        }
+    }
+}
