@@ -409,6 +409,7 @@ async fn turn(wire: Wire, base_url: &str, events: impl EventSink + 'static) -> S
         files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(Vec::new())))),
         events: Arc::new(events),
         approver: Arc::new(Nobody),
+        guardrails: Default::default(),
         applier: None,
         jobs: Jobs::default(),
         cancel: CancellationToken::new(),

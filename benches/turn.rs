@@ -93,6 +93,7 @@ async fn turn(wire: &str, base_url: &str, folder: &std::path::Path) {
         files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(vec![folder.to_owned()])))),
         events: Arc::new(Silent),
         approver: Arc::new(Silent),
+        guardrails: Default::default(),
         applier: None,
         jobs: Jobs::default(),
         cancel: CancellationToken::new(),

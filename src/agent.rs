@@ -7,6 +7,7 @@ mod calls;
 mod context;
 pub mod edits;
 mod ending;
+pub mod guardrails;
 pub mod limits;
 pub mod prompt;
 mod reply;
@@ -21,13 +22,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     model::{ModelClient, ToolChoice},
-    protocol::{Cost, Event, Fault, Limit, StopReason, ToolCall, ToolOutput, Usage},
+    protocol::{Cost, Event, Fault, HookKind, Limit, StopReason, ToolCall, ToolOutput, Usage},
     tools::{Toolbox, jobs::Jobs, output::one_line},
     workspace::TurnFiles,
 };
 
 pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question, Rule, Rules};
 pub use edits::{EditApplier, EditFate, EditOutcome, Reach};
+pub use guardrails::{Guard, Guardrails};
 pub use limits::{Limits, OnLimit, RepeatedCalls, UnknownTools};
 pub use prompt::{Focus, Mode, UserInput};
 pub use retry::RetryPolicy;
@@ -70,6 +72,8 @@ pub struct TurnContext {
     pub files: Arc<TurnFiles>,
     pub events: Arc<dyn EventSink>,
     pub approver: Arc<dyn Approver>,
+    /// What is asked before anything goes in, runs, is answered or comes out.
+    pub guardrails: Guardrails,
     /// Applies the edits of each step before the next one; without it they stay staged for the face to take at the end.
     pub applier: Option<Arc<dyn EditApplier>>,
     /// What the thread has running in the background.
@@ -123,7 +127,10 @@ impl Agent {
         input: UserInput,
         context: &TurnContext,
     ) -> TurnResult {
-        let events = Events(&*context.events);
+        let roots = context.files.workspace().roots();
+        let guardrails = context.guardrails.in_turn(thread.id().clone(), thread.begin_turn(), roots);
+        let events = Events::new(&*context.events, &guardrails);
+        let context = TurnContext { guardrails, ..context.clone() };
         events.emit(&Event::TurnStarted {
             thread_id: thread.id().clone(),
             model: self.model.info().name.clone(),
@@ -133,10 +140,9 @@ impl Agent {
             Mode::Ask | Mode::Edit => self.tools.clone(),
         };
         let agent = Self { tools, ..self.clone() };
-        thread.push_user(prompt::user_message(&input));
 
         let mut progress = Progress::default();
-        let ending = agent.run_in_time(waited, thread, &mut progress, context, &events).await;
+        let ending = agent.run_in_time(waited, thread, input, &mut progress, &context, &events).await;
 
         let Progress { steps, usage, cost, .. } = progress;
         events.emit(&Event::TurnEnded {
@@ -165,15 +171,16 @@ impl Agent {
         &self,
         waited: Duration,
         thread: &mut Thread,
+        input: UserInput,
         progress: &mut Progress,
         context: &TurnContext,
         events: &Events<'_>,
     ) -> Ending {
         let Some(longest) = self.limits.turn_timeout else {
-            return self.run_steps(thread, progress, context, events).await;
+            return self.run_admitted(thread, input, progress, context, events).await;
         };
         let in_time = TurnContext { cancel: context.cancel.child_token(), ..context.clone() };
-        let steps = self.run_steps(thread, progress, &in_time, events);
+        let steps = self.run_admitted(thread, input, progress, &in_time, events);
         tokio::pin!(steps);
         let ending = tokio::select! {
             biased;
@@ -188,6 +195,26 @@ impl Agent {
             return ending;
         }
         Reached::time(longest, &self.limits).end(self.limits.on_limit, ending.answer)
+    }
+
+    /// A question that the user's hooks refuse never enters the thread; what it was to bring along does with the next one.
+    async fn run_admitted(
+        &self,
+        thread: &mut Thread,
+        mut input: UserInput,
+        progress: &mut Progress,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Ending {
+        input.news.splice(..0, thread.take_unheard());
+        match guardrails::admit(prompt::user_message(&input), context, events).await {
+            Ok(message) => thread.push_user(message),
+            Err(ending) => {
+                thread.keep_unheard(input.news);
+                return ending;
+            }
+        }
+        self.run_steps(thread, progress, context, events).await
     }
 
     async fn run_steps(
@@ -293,11 +320,27 @@ fn answer_unrun(thread: &mut Thread, calls: &[ToolCall], reason: &str) {
 }
 
 /// The face's sink, behind which a fault of the face stays.
-struct Events<'a>(&'a dyn EventSink);
+struct Events<'a> {
+    sink: &'a dyn EventSink,
+    /// What the model says is held back until the hooks have judged it.
+    holds_words: bool,
+}
 
-impl Events<'_> {
+impl<'a> Events<'a> {
+    fn new(sink: &'a dyn EventSink, guardrails: &Guardrails) -> Self {
+        Self { sink, holds_words: guardrails.watch(HookKind::Output, None) }
+    }
+
     fn emit(&self, event: &Event) {
-        let emitted = std::panic::catch_unwind(AssertUnwindSafe(|| self.0.emit(event)));
+        let is_of_words = matches!(event, Event::Text { .. } | Event::Reasoning { .. } | Event::Discarded);
+        if !(self.holds_words && is_of_words) {
+            self.show(event);
+        }
+    }
+
+    /// For words that may be seen.
+    fn show(&self, event: &Event) {
+        let emitted = std::panic::catch_unwind(AssertUnwindSafe(|| self.sink.emit(event)));
         if emitted.is_err() {
             tracing::error!("a face broke down while it showed an event; the turn goes on");
         }

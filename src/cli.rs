@@ -182,6 +182,7 @@ impl From<Exit> for ExitCode {
             Exit::Turn(StopReason::Refused | StopReason::Filtered) => 5,
             Exit::Turn(StopReason::Empty) => 6,
             Exit::NotWritten => 7,
+            Exit::Turn(StopReason::Guardrail) => 8,
             // As shells say of a program that SIGINT ended.
             Exit::Turn(StopReason::Cancelled) => 130,
         })

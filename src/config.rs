@@ -8,6 +8,7 @@ mod advice;
 mod entry;
 pub mod environment;
 mod handed_down;
+mod hooks;
 mod kept_rules;
 pub mod key;
 mod load;

@@ -1,6 +1,7 @@
 //! The words that every layer shares: items of a thread, events of a turn, and the ways it can end. Pure data.
 
 mod ending;
+mod hook;
 mod json;
 mod project;
 mod usage;
@@ -10,6 +11,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use ending::{Fault, Limit, StopReason};
+pub use hook::{HookAction, HookKind};
 pub use json::with_whole_numbers;
 pub use project::ProjectSettings;
 pub use usage::{Cost, Usage, tokens_in_short};
@@ -226,6 +228,22 @@ pub enum Event {
         detail: String,
         #[serde(rename = "wait_ms", serialize_with = "milliseconds")]
         wait: Duration,
+    },
+    /// A hook of the user did more than let something pass.
+    HookActed {
+        /// As people call it: its number among the hooks, and its program.
+        hook: String,
+        kind: HookKind,
+        action: HookAction,
+        /// Of the call that it was asked about.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        call_id: Option<String>,
+        /// The tool of that call.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool: Option<String>,
+        /// Why, for people; absent when it gave no reason.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// An edit was staged: nothing is written yet.
     EditProposed {

@@ -5,6 +5,7 @@ pub mod access;
 pub mod apply_patch;
 pub mod delete_file;
 pub mod edit_file;
+pub mod hook;
 pub mod jobs;
 pub mod list_files;
 pub mod move_file;
@@ -195,6 +196,19 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// The same call with `preview` in front of what the user is shown, and `note` behind whatever it answers.
+    #[must_use]
+    pub fn noted(self, preview: &str, note: String) -> Self {
+        let run = self.run;
+        let run = move |context| -> BoxFuture<'static, Result<String, ToolError>> {
+            Box::pin(async move {
+                let noted = |text: String| format!("{}\n{note}", text.trim_end());
+                run(context).await.map(noted).map_err(|ToolError(reason)| ToolError(noted(reason)))
+            })
+        };
+        Self { preview: format!("{preview}{}", self.preview), run: Box::new(run), ..self }
+    }
+
     pub fn run(self, context: ToolContext) -> BoxFuture<'static, Result<String, ToolError>> {
         (self.run)(context)
     }
@@ -279,6 +293,11 @@ impl Toolbox {
     /// The tool of that name, or of the name within what some models write around it.
     fn named(&self, name: &str) -> Option<&dyn ErasedTool> {
         self.tools.get(name).or_else(|| self.tools.get(bare_name(name))).map(AsRef::as_ref)
+    }
+
+    /// The names of all tools, in their order; also of those that are only taken, and not offered.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.tools.keys().copied()
     }
 
     /// Whether a call of that name finds a tool.

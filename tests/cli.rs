@@ -6,6 +6,8 @@
 mod support {
     pub(crate) mod model;
 }
+#[path = "cli/hooks.rs"]
+mod hooks;
 #[path = "cli/undo.rs"]
 mod undo;
 

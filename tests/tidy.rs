@@ -28,7 +28,11 @@ const STRANGERS: &[(&str, &str)] = &[("model", "workspace")];
 const FENCES: &[(&[&str], &[&str])] = &[
     (&["tower_lsp"], &["src/lsp"]),
     (&["reqwest"], &["src/model"]),
-    (&["tokio::process", "process_wrap", "process::Command"], &["src/tools/run_command", "src/config/key"]),
+    (
+        &["tokio::process", "process_wrap", "process::Command"],
+        // What a command runs, and two programs of the user's own that stand in the settings.
+        &["src/tools/run_command", "src/tools/hook", "src/config/key"],
+    ),
     (
         &[
             "fs::write",

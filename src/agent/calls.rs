@@ -22,6 +22,7 @@ use super::{
     Agent, Events, FirstTool, Thread, TurnContext,
     approval::{Answer, Decision, Facts, Question},
     edits::{self, Held},
+    guardrails::{self, Before},
     limits::LoopGuard,
     withheld,
 };
@@ -103,6 +104,7 @@ async fn run_all(
             break;
         }
         let admitted = admit(agent, call, guard, &roots);
+        let Some(admitted) = guarded(agent, admitted, &roots, context, events).await else { break };
         let (admitted, decision) = decide(agent, thread, admitted, context).await;
         if let Admitted::Ready(_, prepared) = &admitted
             && prepared.effect == Effect::Read
@@ -162,6 +164,23 @@ fn refused(call: ToolCall, reason: String) -> Admitted {
 /// Servers send nothing at all for a call without arguments.
 fn is_json(arguments: &str) -> bool {
     arguments.trim().is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
+}
+
+/// A call after the user's hooks have seen it; `None` when the turn was cancelled meanwhile.
+async fn guarded(
+    agent: &Agent,
+    admitted: Admitted,
+    roots: &[PathBuf],
+    context: &TurnContext,
+    events: &Events<'_>,
+) -> Option<Admitted> {
+    let Admitted::Ready(call, prepared) = admitted else { return Some(admitted) };
+    match guardrails::before(agent, call, prepared, roots, context, events).await {
+        Before::Ready(call, prepared) => Some(Admitted::Ready(call, prepared)),
+        Before::Denied(call, prepared, who_and_why) => Some(not_allowed(call, prepared, &who_and_why)),
+        Before::Unfit(call, reason) => Some(refused(call, reason)),
+        Before::Cancelled => None,
+    }
 }
 
 /// Looks at the disk off the async threads. What is refused needs no decision.
@@ -310,18 +329,23 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
         arguments: unnamed(&call.arguments),
     });
     let started = Instant::now();
-    let (call, result) = match admitted {
+    let (call, tool, result) = match admitted {
         Admitted::Ready(call, prepared) => {
+            let tool = prepared.name;
             let mut watcher = Watcher::new(&call.id, &context.files, events);
             let result = run_one(prepared, context, &mut watcher).await;
             watcher.show_rest();
-            (call, result)
+            (call, Some(tool), result)
         }
-        Admitted::Refused { call, reason, .. } => (call, Err(reason)),
+        Admitted::Refused { call, reason, .. } => (call, None, Err(reason)),
     };
     let is_error = result.is_err();
     let text = result.unwrap_or_else(|reason| reason);
     let text = withheld::without_keys(text, &call.arguments, context.files.masking());
+    let (text, is_error) = match tool {
+        Some(tool) => guardrails::after(&call, tool, text, is_error, context, events).await,
+        None => (text, is_error),
+    };
     // Some servers refuse an empty output, and a model takes it for a fault.
     let text = if text.is_empty() { "(no output)".to_owned() } else { text };
     let output = ToolOutput { call_id: call.id.clone(), text, is_error };

@@ -11,7 +11,7 @@ use super::{
     budget::{Reached, Spent},
     context,
     ending::Ending,
-    prompt,
+    guardrails, prompt,
     reply::{self, Meter, Reply},
     retry::Attempts,
 };
@@ -91,7 +91,9 @@ impl Agent {
         }
         progress.steps += 1;
         events.emit(&Event::StepStarted { step: progress.steps, max_steps: self.limits.max_steps });
-        let (items, finish) = match self.reply(thread, tool_choice, progress, context, events).await {
+        let mut reply = self.reply(thread, tool_choice, progress, context, events).await;
+        guardrails::judge(&mut reply, thread, context, events).await?;
+        let (items, finish) = match reply {
             Reply::Whole { items, finish, .. } => (items, finish),
             Reply::Broken { texts, error, .. } => {
                 let answer = words(&before, &texts);
@@ -355,7 +357,7 @@ fn refusal(items: &[Item]) -> Option<String> {
 }
 
 /// What the model said, after what it had said before its server paused it.
-fn words(before: &str, items: &[Item]) -> String {
+pub(super) fn words(before: &str, items: &[Item]) -> String {
     let texts = items.iter().filter_map(|item| match item {
         Item::Agent(message) if !message.text.is_empty() => Some(message.text.as_str()),
         _ => None,

@@ -2,6 +2,7 @@
 
 mod calls;
 mod endings;
+mod guardrails;
 mod limits;
 mod project_limits;
 mod retries;
@@ -263,6 +264,7 @@ struct Bench {
     thread: Thread,
     events: Arc<Kept>,
     approver: Arc<Always>,
+    guardrails: Guardrails,
     ran: Arc<AtomicUsize>,
     cancel: CancellationToken,
     last_step: CancellationToken,
@@ -291,6 +293,7 @@ impl Bench {
             thread: Thread::new(),
             events: Arc::default(),
             approver: Arc::new(Always(answer, AtomicUsize::new(0))),
+            guardrails: Guardrails::default(),
             ran,
             cancel: CancellationToken::new(),
             last_step: CancellationToken::new(),
@@ -302,6 +305,7 @@ impl Bench {
             files: Arc::new(TurnFiles::new(Arc::new(Workspace::new(Vec::new())))),
             events: self.events.clone(),
             approver: self.approver.clone(),
+            guardrails: self.guardrails.clone(),
             applier: None,
             jobs: Jobs::default(),
             cancel: self.cancel.clone(),
@@ -343,6 +347,7 @@ fn shown(event: &Event) -> Option<String> {
             let cost = cost.map(|cost| format!(" {cost}"));
             format!("used: {} {}{}", usage.input_tokens, usage.output_tokens, cost.unwrap_or_default())
         }
+        Event::HookActed { hook, kind, action, .. } => format!("{hook}: {} {kind}", action.as_str()),
         Event::TurnStarted { .. }
         | Event::ToolOutput { .. }
         | Event::ToolEnded { .. }

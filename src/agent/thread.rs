@@ -15,6 +15,9 @@ use super::{approval::Grants, context::Fit};
 /// What stands as a call's output until the call has really ended.
 const NOT_RUN: &str = "this call did not run: the turn ended before it was its turn";
 
+/// Sentences that wait for a question that is sent: the last ones say how things are.
+const MAX_UNHEARD: usize = 10;
+
 /// The history that is sent to the model, and what belongs to it.
 ///
 /// At most one turn runs on it at a time, since a turn borrows it for as long. A call is in it only together with
@@ -31,6 +34,10 @@ pub struct Thread {
     pub(super) fit: Fit,
     /// So many items from the start are sent in their plain form, since a server refused them as they are.
     plain: usize,
+    /// Turns that have begun.
+    turns: u32,
+    /// What a question was to tell the model that was never sent.
+    unheard: Vec<String>,
     usage: Usage,
     cost: Option<Cost>,
 }
@@ -44,6 +51,8 @@ impl Thread {
             grants: Grants::default(),
             fit: Fit::default(),
             plain: 0,
+            turns: 0,
+            unheard: Vec::new(),
             usage: Usage::default(),
             cost: None,
         }
@@ -104,6 +113,23 @@ impl Thread {
 
     pub(super) fn send_plain_until(&mut self, position: usize) {
         self.plain = position;
+    }
+
+    /// The number of the turn that begins; the first is 1.
+    pub(super) fn begin_turn(&mut self) -> u32 {
+        self.turns = self.turns.saturating_add(1);
+        self.turns
+    }
+
+    /// Keeps what the model is to hear with the next question.
+    pub(super) fn keep_unheard(&mut self, news: Vec<String>) {
+        self.unheard = news;
+        let excess = self.unheard.len().saturating_sub(MAX_UNHEARD);
+        self.unheard.drain(..excess);
+    }
+
+    pub(super) fn take_unheard(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.unheard)
     }
 
     pub(super) fn push_user(&mut self, message: UserMessage) {

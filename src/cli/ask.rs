@@ -69,6 +69,7 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
             Some(terminal) => Arc::clone(terminal) as Arc<dyn Approver>,
             None => Arc::new(Nobody { printer: printer.clone() }),
         },
+        guardrails: loaded.settings.guardrails(),
         applier: None,
         jobs: jobs.clone(),
         cancel: cancel.clone(),

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     agent::{OnLimit, retry::in_words},
-    protocol::{Cost, Event, StopReason, Usage},
+    protocol::{Cost, Event, HookAction, HookKind, StopReason, Usage},
     tools::output::visible,
 };
 use ending::ending;
@@ -224,6 +224,11 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                 let of = max_attempts.map(|most| format!(" (attempt {attempt} of {most})"));
                 self.notice(&format!("{reason}, {next}{}: {detail}", of.unwrap_or_default()));
             }
+            Event::HookActed { hook, kind, action, tool, reason, .. } => {
+                let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                let what = hooked(*kind, *action, tool.as_deref());
+                self.notice(&format!(" [hook] {hook} {what}{reason}"));
+            }
             Event::TurnEnded { stop_reason, detail, answer, steps, usage, cost, .. } => {
                 if !self.step_has_text && !answer.is_empty() {
                     self.write_text(answer);
@@ -296,6 +301,7 @@ fn is_step_whole(event: &Event) -> bool {
         | Event::ToolStarted { .. }
         | Event::ToolOutput { .. }
         | Event::ToolEnded { .. }
+        | Event::HookActed { .. }
         | Event::EditProposed { .. }
         | Event::TurnEnded { .. } => true,
         Event::TurnStarted { .. }
@@ -303,6 +309,21 @@ fn is_step_whole(event: &Event) -> bool {
         | Event::Reasoning { .. }
         | Event::Discarded
         | Event::Retrying { .. } => false,
+    }
+}
+
+/// What a hook did, in words that follow its name.
+fn hooked(kind: HookKind, action: HookAction, tool: Option<&str>) -> String {
+    let what = match kind {
+        HookKind::Input => "the question".to_owned(),
+        HookKind::Tool => format!("the call of {}", tool.unwrap_or("a tool")),
+        HookKind::ToolOutput => format!("the output of {}", tool.unwrap_or("a tool")),
+        HookKind::Output => "what the model said".to_owned(),
+    };
+    match action {
+        HookAction::Denied => format!("stopped {what}"),
+        HookAction::Replaced => format!("replaced {what}"),
+        HookAction::Failed => format!("failed, which stops {what}"),
     }
 }
 

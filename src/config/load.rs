@@ -291,7 +291,9 @@ impl Layers {
             }
         };
         if let Err(message) = project::admit_table(key, origin, trust) {
-            return self.warn(place, message);
+            // The user's own bound in a place where it does not count must not be taken for one that holds.
+            let name = (trust == Trust::Full).then_some(key.name);
+            return self.refuse(name, place, message, origin);
         }
         let shown = self.settings.set.get(key.name).map(|(value, _)| key.show(value));
         let shown = shown.as_deref().unwrap_or(key.default);

@@ -1,5 +1,6 @@
 //! The schema of the settings: names, types, allowed values, defaults, and what a project may set.
 
+mod hook;
 mod key;
 mod types;
 
@@ -15,6 +16,7 @@ use crate::{
     tools::run_command::{self, sandbox::SandboxMode},
 };
 
+pub use hook::{HookTable, HookTables};
 pub use key::{KEYS, Key};
 pub use types::{
     Attempts, Bounded, Calls, CommandLine, Dollars, FilePath, GuardText, Header, ProxyText, RuleText,
@@ -132,6 +134,9 @@ pub struct Values {
     pub ask: Option<Vec<GuardText>>,
     /// Rules of what is refused, whatever is allowed.
     pub deny: Option<Vec<GuardText>>,
+    /// Programs of yours that see what goes into a turn, what its calls do and answer, and what the model says, and that may stop
+    /// or replace it. One that fails counts as a no. Only in the user's file.
+    pub hooks: Option<HookTables>,
     /// Whether a mask takes the place of what looks like a key (`sk-…`, `ghp_…`, private keys …) in everything that the model
     /// and progress show of your files and commands. A project may not switch it off.
     #[schemars(extend("default" = true))]

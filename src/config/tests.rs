@@ -136,6 +136,7 @@ fn with_nothing_set_everything_is_its_default() {
         allow = 
         ask = 
         deny = 
+        hooks = 
         mask_secrets = true
         approval_timeout = 120
         command_timeout = 120

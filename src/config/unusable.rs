@@ -37,6 +37,7 @@ const BOUNDING: &[&str] = &[
     "approvals",
     "ask",
     "deny",
+    "hooks",
     "max_steps",
     "max_turn_tokens",
     "max_tool_calls",
@@ -69,6 +70,7 @@ impl Unusable {
         let name = self.name;
         let what = match name {
             WHOLE_FILE => "says what goes where and what a turn may do",
+            "hooks" => "holds checks of what a turn may do",
             "ask" | "deny" => "holds rules of what a turn may do",
             name if bounds(name) => "is a limit that you set",
             _ => "decides what goes where",

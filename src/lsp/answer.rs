@@ -238,6 +238,7 @@ pub(super) fn ending(result: &TurnResult) -> String {
         StopReason::ProviderError(Fault::Settings) => "the settings cannot work".to_owned(),
         StopReason::ProviderError(_) => "the model server failed".to_owned(),
         StopReason::Empty => "the model said nothing".to_owned(),
+        StopReason::Guardrail => "stopped by a hook".to_owned(),
     }
 }
 

@@ -217,6 +217,8 @@ struct Line {
     calls: Vec<(String, String)>,
     /// The last line that a call has printed, and that call's id.
     printed: Option<(String, String)>,
+    /// What a hook did last: it stays in sight, since it changed what the turn does.
+    hook: Option<String>,
     usage: Usage,
     cost: Option<Cost>,
 }
@@ -245,6 +247,7 @@ impl Line {
             since: now,
             calls: Vec::new(),
             printed: None,
+            hook: None,
             usage: Usage::default(),
             cost: None,
         }
@@ -295,6 +298,11 @@ impl Line {
                 self.turn_to(activity, now + *wait);
             }
             Event::Discarded => self.turn_to(Activity::Thinking, now),
+            Event::HookActed { hook, kind, action, tool, .. } => {
+                let kind = kind.as_str().replace('_', " ");
+                let of = tool.as_deref().map(|tool| format!(" of {tool}")).unwrap_or_default();
+                self.hook = Some(format!("{hook} {} {kind}{of}", action.as_str()));
+            }
             Event::TurnStarted { .. } | Event::EditProposed { .. } | Event::TurnEnded { .. } => {}
         }
         if !matches!(
@@ -349,6 +357,9 @@ impl Line {
             && self.calls.last().is_some_and(|(last, _)| last == id)
         {
             let _ = write!(text, " · {line}");
+        }
+        if let Some(hook) = &self.hook {
+            let _ = write!(text, " · {hook}");
         }
         match self.usage.total() {
             0 => {}

@@ -263,6 +263,7 @@ impl Turn {
             files: Arc::clone(files),
             events: observer.events(),
             approver,
+            guardrails: settings.guardrails(),
             applier,
             jobs: session.jobs(thread.id()),
             cancel: self.cancel.clone(),

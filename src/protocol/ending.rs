@@ -27,6 +27,8 @@ pub enum StopReason {
     ProviderError(Fault),
     /// The model ended its turn without a word.
     Empty,
+    /// A hook of the user did not let the question or the answer pass.
+    Guardrail,
 }
 
 /// Which bound was reached.
@@ -92,6 +94,7 @@ impl StopReason {
             Self::Cancelled => "cancelled",
             Self::ProviderError(_) => "provider_error",
             Self::Empty => "empty",
+            Self::Guardrail => "guardrail",
         }
     }
 

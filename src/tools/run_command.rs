@@ -4,13 +4,13 @@
 mod clean;
 #[cfg_attr(not(target_os = "linux"), path = "run_command/descendants/elsewhere.rs")]
 mod descendants;
-mod environment;
+pub(super) mod environment;
 mod pipe;
 mod process;
 mod recorder;
 mod report;
 pub mod sandbox;
-mod tree;
+pub(super) mod tree;
 
 pub(crate) use environment::holds_key;
 

@@ -285,6 +285,7 @@ impl Turns {
             files: Arc::clone(&files),
             events: self.house.refusals.clone(),
             approver: self.house.approver.clone(),
+            guardrails: Default::default(),
             applier: None,
             jobs: Jobs::default(),
             cancel: cancel.clone(),

@@ -277,6 +277,7 @@ pub(crate) fn error_kinds(reason: StopReason) -> &'static [&'static str] {
         StopReason::Answer | StopReason::Cancelled => &[],
         StopReason::Interrupted => &["stream_incomplete"],
         StopReason::Stalled => &["idle_timeout"],
+        StopReason::Guardrail => &["guardrail"],
         StopReason::Malformed | StopReason::Refused | StopReason::Filtered => &["provider_error"],
         StopReason::Empty => &["provider_error", "stream_incomplete"],
         StopReason::Limit(limit) => match limit {
@@ -341,6 +342,7 @@ pub(crate) fn stop_reason(reason: &str, limit: Option<&str>, fault: Option<&str>
         StopReason::Filtered,
         StopReason::Cancelled,
         StopReason::Empty,
+        StopReason::Guardrail,
     ];
     let limits = limits.into_iter().filter(|known| Some(known.as_str()) == limit).map(StopReason::Limit);
     let faults =

@@ -30,6 +30,7 @@ mod edits_stale;
 mod edits_turns;
 mod edits_whose;
 mod flood;
+mod hooks;
 mod hostile;
 mod jobs;
 mod lifecycle;

@@ -12,6 +12,7 @@ const FOLDER_MAY_SET = new Set(['model', 'background']);
 const OMITTED = new Set([
   'trusted_folders', // counts in the user's own file only
   'models', // the same
+  'hooks', // the same
   'show_answer', // the extension shows the answer
 ]);
 

@@ -58,6 +58,7 @@ pub(super) fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<St
         StopReason::ProviderError(Fault::Settings) => "the settings cannot work",
         StopReason::ProviderError(_) => "the model server failed",
         StopReason::Empty => "the model ended without a word",
+        StopReason::Guardrail => "a hook said no",
     };
     let kind = match stop_reason {
         // As of a turn that did not begin.

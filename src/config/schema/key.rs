@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Values,
+    Values, hook,
     types::{is_reserved, rule},
 };
 
@@ -84,6 +84,8 @@ enum Sight {
     Names,
     /// The program only: arguments may be secrets.
     Program,
+    /// The same of each entry, and what it is about.
+    Hooks,
 }
 
 /// In the order in which they are shown.
@@ -192,6 +194,15 @@ pub const KEYS: &[Key] = &[
     Key::rules("allow", ProjectRule::Trusted),
     Key::rules("ask", ProjectRule::Free),
     Key::rules("deny", ProjectRule::Free),
+    Key {
+        sight: Sight::Hooks,
+        ..Key::new(
+            "hooks",
+            "a list of tables, such as [{ on = \"tool\", command = [\"/usr/local/bin/check\"] }]",
+            "",
+            ProjectRule::Never,
+        )
+    },
     Key::new("mask_secrets", BOOLEAN, "true", ProjectRule::Narrower),
     Key::new("approval_timeout", SECONDS, "120", ProjectRule::Narrower),
     Key::new("command_timeout", SECONDS, "120", ProjectRule::Narrower),
@@ -290,6 +301,9 @@ impl Key {
                     members.iter().map(|(name, value)| self.show_member(name, value)).collect();
                 shown.join(", ")
             }
+            (Sight::Hooks, Value::Array(entries)) => {
+                entries.iter().map(hook::shown).collect::<Vec<_>>().join("; ")
+            }
             (_, Value::String(text)) => text.clone(),
             _ => whole_spelling(value, Notation::Toml),
         }
@@ -316,6 +330,11 @@ impl Key {
             && value.as_str().is_none_or(|text| text.len() <= LONGEST_WORD);
         if self.shape == Shape::Rules
             && let Some(fault) = value.as_array().and_then(|rules| self.rule_fault(rules))
+        {
+            return fault;
+        }
+        if self.sight == Sight::Hooks
+            && let Some(Err(fault)) = value.as_array().map(|entries| hook::tables(entries))
         {
             return fault;
         }

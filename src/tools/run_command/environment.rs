@@ -43,7 +43,7 @@ const PLAIN: [(&str, &str); 5] = [
 ];
 
 /// The one place outside the settings that looks at the environment: at the names in it, and at the folders of `PATH`.
-pub(super) fn prepare(command: &mut Command, hidden_variable: Option<&str>) {
+pub(in crate::tools) fn prepare(command: &mut Command, hidden_variable: Option<&str>) {
     hide(command, std::env::vars_os().map(|(name, _)| name));
     if let Some(name) = hidden_variable {
         command.env_remove(name);

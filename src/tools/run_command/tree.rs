@@ -6,7 +6,10 @@ use std::{io, process::ExitStatus, time::Duration};
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 #[cfg(unix)]
 use tokio::signal::unix::SignalKind;
-use tokio::{process::Command, time::sleep};
+use tokio::{
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    time::sleep,
+};
 
 use super::descendants::{Mark, Process};
 
@@ -17,7 +20,7 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 const KILL_ROUNDS: usize = 20;
 
 /// The shell, its process group, and what left that.
-pub(super) struct Tree {
+pub(in crate::tools) struct Tree {
     child: Box<dyn ChildWrapper>,
     mark: Mark,
     /// The shell's group, which has the shell's number.
@@ -29,7 +32,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    pub(super) fn start(mut command: Command) -> io::Result<Self> {
+    pub(in crate::tools) fn start(mut command: Command) -> io::Result<Self> {
         let mark = Mark::new();
         mark.put_on(&mut command);
         let mut command = CommandWrap::from(command);
@@ -43,14 +46,21 @@ impl Tree {
         Ok(Self { child, mark, group, strays: Vec::new(), is_over: false })
     }
 
+    /// The pipes that the shell was started with, each once.
+    pub(in crate::tools) fn pipes(
+        &mut self,
+    ) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
+        (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take())
+    }
+
     /// Waits for the shell alone: the wrapper would wait for its whole group, which a background process may
     /// keep for ever.
-    pub(super) async fn shell_exit(&mut self) -> io::Result<ExitStatus> {
+    pub(in crate::tools) async fn shell_exit(&mut self) -> io::Result<ExitStatus> {
         self.child.inner_mut().wait().await
     }
 
     /// Looks for what left the group.
-    pub(super) async fn look(&mut self) {
+    pub(in crate::tools) async fn look(&mut self) {
         let (mark, shell, known) = (self.mark.clone(), self.child.id(), std::mem::take(&mut self.strays));
         // Reads a few files of every process on the machine.
         let found = tokio::task::spawn_blocking(move || mark.find(shell, &known)).await;
@@ -63,7 +73,7 @@ impl Tree {
     }
 
     /// Whether any process is left. Where that cannot be asked, there may always be one.
-    pub(super) fn is_alive(&self) -> bool {
+    pub(in crate::tools) fn is_alive(&self) -> bool {
         #[cfg(unix)]
         {
             // The one signal that does nothing to programs that have not asked for it.
@@ -87,7 +97,7 @@ impl Tree {
     }
 
     /// Ends all processes, those too that are started meanwhile.
-    pub(super) async fn kill(&mut self) {
+    pub(in crate::tools) async fn kill(&mut self) {
         for _ in 0..KILL_ROUNDS {
             self.kill_known();
             self.look().await;
@@ -105,7 +115,7 @@ impl Tree {
     }
 
     /// Nothing is left that could be ended.
-    pub(super) fn set_over(&mut self) {
+    pub(in crate::tools) fn set_over(&mut self) {
         self.is_over = true;
     }
 }
