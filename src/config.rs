@@ -184,10 +184,9 @@ impl Settings {
         self.environment.cache_folder()
     }
 
-    /// Where answers are kept that hold for the project at `root`; `None` when the environment names no folder for them.
-    pub fn kept_rules(&self, root: &Path) -> Option<KeptRules> {
-        let file = kept_rules::projects_file(&self.environment)?;
-        Some(KeptRules { file, project: kept_rules::project_name(root) })
+    /// Where answers are kept that hold for a project; `None` when the environment names no folder for them.
+    pub fn kept_rules(&self) -> Option<KeptRules> {
+        Some(KeptRules { file: kept_rules::projects_file(&self.environment)? })
     }
 
     /// The place for the checkpoints of all workspaces; `None` when they are switched off, or when the environment names no

@@ -5,6 +5,7 @@ pub mod access;
 pub mod apply_patch;
 pub mod delete_file;
 pub mod edit_file;
+pub mod fetch_url;
 pub mod hook;
 pub mod jobs;
 pub mod list_files;
@@ -238,12 +239,14 @@ pub struct ToolSettings {
     pub sandbox: Option<run_command::sandbox::Sandbox>,
     /// Where outputs go that are too long to be shown; `None` means that their middle is lost.
     pub outputs: Option<Outputs>,
+    /// How pages of the web are fetched; `None` means not at all.
+    pub fetch: Option<fetch_url::Settings>,
 }
 
 impl Toolbox {
     /// Every tool that askls has.
     pub fn standard(settings: &ToolSettings) -> Self {
-        Self::default()
+        let toolbox = Self::default()
             .with(list_files::ListFiles)
             .with(read_file::ReadFile::new(settings))
             .with(search::Search)
@@ -254,7 +257,11 @@ impl Toolbox {
             .with(run_command::RunCommand::new(settings))
             .with(read_job::ReadJob)
             .with(stop_job::StopJob)
-            .with(apply_patch::ApplyPatch)
+            .with(apply_patch::ApplyPatch);
+        match fetch_url::FetchUrl::new(settings) {
+            Some(fetch_url) => toolbox.with(fetch_url),
+            None => toolbox,
+        }
     }
 
     /// Offers `apply_patch` where the model was trained on it. Others write it badly, and a description that they read

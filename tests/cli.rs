@@ -1259,17 +1259,13 @@ async fn a_strange_member_of_a_list_of_models_costs_only_itself() {
 // SPEC A9
 #[tokio::test]
 async fn what_a_server_repeats_of_a_key_is_not_shown_or_logged_however_much_is_logged() {
-    const KEYS: [&str; 4] =
-        ["ghp_0123456789abcdefghij", "correct-horse-battery", "hush-hush-of-a-header", "sk-of-a-command-77"];
+    const KEYS: [&str; 3] = ["ghp_0123456789abcdefghij", "hush-hush-of-a-header", "sk-of-a-command-77"];
     for wire in WIRES {
         let said = format!(r#"{{"error":{{"message":"bad: {}"}}}}"#, KEYS.join(" and "));
         let model = FakeModel::start(wire, [status(400, &said)]);
-        let place = Place::new(&[("a.txt", "one\n")])
-            .with_model(&model)
-            .variable("TEAM_PASSWORD", KEYS[1])
-            .variable("ASKLS_LOG", "trace");
-        let command = format!("api_key_command = ['/bin/echo', '{}']", KEYS[3]);
-        let headers = format!("[headers]\nx-team = '{}'", KEYS[2]);
+        let place = Place::new(&[("a.txt", "one\n")]).with_model(&model).variable("ASKLS_LOG", "trace");
+        let command = format!("api_key_command = ['/bin/echo', '{}']", KEYS[2]);
+        let headers = format!("[headers]\nx-team = '{}'", KEYS[1]);
         place.write("config/askls/config.toml", &format!("{command}\n{headers}\n"));
         let ran = place.run(&["ask", "-v", "go"]).await;
         assert!(ran.stderr.contains("bad: ") && ran.stderr.contains("TRACE"), "{}", ran.stderr);

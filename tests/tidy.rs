@@ -27,7 +27,8 @@ const STRANGERS: &[(&str, &str)] = &[("model", "workspace")];
 /// Words that may only stand in some places.
 const FENCES: &[(&[&str], &[&str])] = &[
     (&["tower_lsp"], &["src/lsp"]),
-    (&["reqwest"], &["src/model"]),
+    // Pages are fetched by other rules than models are asked: to public addresses, without a key.
+    (&["reqwest"], &["src/model", "src/tools/fetch_url"]),
     (
         &["tokio::process", "process_wrap", "process::Command"],
         // What a command runs, and two programs of the user's own that stand in the settings.

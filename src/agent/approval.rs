@@ -10,7 +10,7 @@ mod rules;
 mod scripts;
 mod shell;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -99,6 +99,8 @@ pub struct Question {
     pub why: String,
     /// What [`Answer::AllowAlways`] means; nothing when it cannot be offered.
     pub always: Vec<Rule>,
+    /// The folder of the workspace whose project such an answer is kept for; without one none can be offered.
+    pub root: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +130,7 @@ impl ApprovalPolicy {
         if let Some(rule) = rules.deny.iter().find(|rule| is_about(rule, facts, &places)) {
             return Decision::Deny { reason: format!("the user's rule `{rule}` forbids it") };
         }
-        if let Some(reason) = protected(facts, &places) {
+        if let Some(reason) = facts.access.refused.clone().or_else(|| protected(facts, &places)) {
             return Decision::Deny { reason };
         }
         let asking = rules.ask.iter().find(|rule| is_about(rule, facts, &places));
@@ -136,6 +138,11 @@ impl ApprovalPolicy {
             || asking.is_none() && grants.granted.contains(&alike(facts));
         if let Some(rule) = asking.filter(|_| !is_granted) {
             return Decision::Ask { why: format!("of the rule `{rule}` in ask"), always: Vec::new() };
+        }
+        if let Some(why) = facts.access.suspicion.clone()
+            && !grants.granted.contains(&same(facts))
+        {
+            return Decision::Ask { why, always: Vec::new() };
         }
         if facts.access.extent == Extent::Below
             && !is_granted
@@ -169,7 +176,9 @@ impl ApprovalPolicy {
             Approvals::Edits => "edits",
             Approvals::All => "all",
         };
-        Decision::Ask { why: format!("approvals is {approvals}"), always: Vec::new() }
+        let host = facts.access.host.as_deref();
+        let always = host.and_then(Rule::of_host).into_iter().collect();
+        Decision::Ask { why: format!("approvals is {approvals}"), always }
     }
 }
 

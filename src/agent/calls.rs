@@ -224,6 +224,8 @@ async fn ask_if_needed(
         Decision::Deny { reason } => return not_allowed(call, prepared, &reason),
         Decision::Ask { why, always } => (why, always),
     };
+    let (files, access) = (Arc::clone(&context.files), prepared.access.clone());
+    let root = tokio::task::spawn_blocking(move || files.root_of(access.place())).await;
     let question = Question {
         call_id: call.id.clone(),
         tool: prepared.name,
@@ -231,6 +233,7 @@ async fn ask_if_needed(
         preview: prepared.preview.clone(),
         why,
         always: always.clone(),
+        root: root.unwrap_or_default(),
     };
     let asked = AssertUnwindSafe(context.approver.ask(question)).catch_unwind();
     let answer = tokio::select! {

@@ -1,6 +1,6 @@
 //! Asking the user in the terminal, about calls and about writing; where there is none, nobody said yes.
 
-use std::{io, thread, time::Duration};
+use std::{io, path::PathBuf, thread, time::Duration};
 
 use futures::future::BoxFuture;
 use tokio::sync::{
@@ -65,7 +65,8 @@ impl Terminal {
     }
 
     async fn answer(&self, question: Question) -> Answer {
-        let offered = if self.kept_rules.is_some() { question.always.as_slice() } else { &[] };
+        let can_keep = self.kept_rules.is_some() && question.root.is_some();
+        let offered = if can_keep { question.always.as_slice() } else { &[] };
         let rules: Vec<String> = offered.iter().map(|rule| visible(&format!("`{rule}`"))).collect();
         let choices = match rules.as_slice() {
             [] => CHOICES.to_owned(),
@@ -83,7 +84,7 @@ impl Terminal {
         let understand =
             |line: &str| understand(line).filter(|answer| *answer != Answer::AllowAlways || can_keep);
         match self.answer_to(asked, again, understand).await {
-            Ok(Answer::AllowAlways) => self.keep(offered.to_vec()).await,
+            Ok(Answer::AllowAlways) => self.keep(question.root.clone(), offered.to_vec()).await,
             Ok(answer) => answer,
             Err(reason) => deny(reason),
         }
@@ -145,10 +146,12 @@ impl Terminal {
 
 impl Terminal {
     /// Keeps what was allowed for the project; a yes that cannot be kept counts for this run.
-    async fn keep(&self, rules: Vec<Rule>) -> Answer {
-        let Some(kept_rules) = self.kept_rules.clone() else { return Answer::AllowForThread };
+    async fn keep(&self, root: Option<PathBuf>, rules: Vec<Rule>) -> Answer {
+        let (Some(kept_rules), Some(root)) = (self.kept_rules.clone(), root) else {
+            return Answer::AllowForThread;
+        };
         let file = kept_rules.file().display().to_string();
-        let kept = tokio::task::spawn_blocking(move || kept_rules.allow(&rules)).await;
+        let kept = tokio::task::spawn_blocking(move || kept_rules.allow(&root, &rules)).await;
         match kept.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Ok(()) => Answer::AllowAlways,
             Err(error) => {

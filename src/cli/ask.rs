@@ -55,13 +55,12 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
         printer.notice(format!("warning: {warning}"));
     }
     let outlook = if arguments.apply { Outlook::Applied } else { Outlook::Proposed };
-    let kept_rules = roots.first().and_then(|root| loaded.settings.kept_rules(root));
     let folder = arguments.common.root.is_default().then(|| folder_in(&roots)).flatten();
     let files = TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook);
     let files = Arc::new(files.with_masking(loaded.settings.masking()));
     let cancel = CancellationToken::new();
     let jobs = Jobs::default();
-    let terminal = terminal(&printer, loaded.settings.approval_timeout(), kept_rules)?;
+    let terminal = terminal(&printer, loaded.settings.approval_timeout(), loaded.settings.kept_rules())?;
     let context = TurnContext {
         files: Arc::clone(&files),
         events: Arc::new(printer.clone()),

@@ -23,7 +23,7 @@ use crate::{
     },
     protocol::ProjectSettings,
     tools::{
-        ToolSettings,
+        ToolSettings, fetch_url,
         run_command::sandbox::{Sandbox, TEMPORARY_FOLDERS},
     },
     workspace::{keys::Masking, outputs::Outputs},
@@ -137,7 +137,19 @@ impl Settings {
             project: self.of_project(None),
             sandbox: self.sandbox(),
             outputs: self.cache_folder().map(|folder| Outputs::new(folder.join("outputs"))),
+            fetch: self.fetch(),
         }
+    }
+
+    /// How pages of the web are fetched; `None` while that is off.
+    fn fetch(&self) -> Option<fetch_url::Settings> {
+        if !self.values.fetch.unwrap_or_default() {
+            return None;
+        }
+        // Certificates that cannot be read end the ask before this.
+        let (Route { proxy, certificates, .. }, _) = self.route();
+        let hosts = self.values.fetch_hosts.iter().flatten().map(|host| host.0.clone()).collect();
+        Some(fetch_url::Settings { hosts, proxy, certificates })
     }
 
     /// What commands are held by; `None` where this process cannot start them so.

@@ -26,7 +26,6 @@ pub(super) fn project_name(root: &Path) -> String {
 #[derive(Clone, Debug)]
 pub struct KeptRules {
     pub(super) file: PathBuf,
-    pub(super) project: String,
 }
 
 impl KeptRules {
@@ -34,12 +33,12 @@ impl KeptRules {
         &self.file
     }
 
-    /// Adds rules to what the project allows; blocks. What else stands in the file stays.
+    /// Adds rules to what the project at `root` allows; blocks. What else stands in the file stays.
     ///
     /// # Errors
     /// When the file cannot be read, is not valid, or cannot be written; it is then as it was.
-    pub fn allow(&self, rules: &[Rule]) -> io::Result<()> {
+    pub fn allow(&self, root: &Path, rules: &[Rule]) -> io::Result<()> {
         let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
-        kept_rules::add(&self.file, &self.project, &rules)
+        kept_rules::add(&self.file, &project_name(root), &rules)
     }
 }

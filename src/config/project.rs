@@ -117,6 +117,7 @@ fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
         }
         "sandbox" => at_most(proposed.sandbox, current.sandbox, Default::default()),
         "sandbox_network" => at_most(proposed.sandbox_network, current.sandbox_network, false),
+        "fetch" => at_most(proposed.fetch, current.fetch, false),
         "reply_timeout" => at_most(proposed.reply_timeout, current.reply_timeout, seconds(Duration::MAX)),
         "max_attempts" => {
             at_most(proposed.max_attempts, current.max_attempts, Bounded(RetryPolicy::default().max_attempts))

@@ -1,6 +1,7 @@
 //! The schema of the settings: names, types, allowed values, defaults, and what a project may set.
 
 mod hook;
+mod host;
 mod key;
 mod types;
 
@@ -17,6 +18,7 @@ use crate::{
 };
 
 pub use hook::{HookTable, HookTables};
+pub use host::HostText;
 pub use key::{KEYS, Key};
 pub use types::{
     Attempts, Bounded, Calls, CommandLine, Dollars, FilePath, GuardText, Header, ProxyText, RuleText,
@@ -160,6 +162,13 @@ pub struct Values {
     /// Folders that commands in the sandbox may change too, such as `~/.cache/go-build`; absolute, or below the home folder
     /// as `~/…`. Only in the user's file.
     pub sandbox_write: Option<Vec<FilePath>>,
+    /// Whether the agent may get pages of the web as text. Each page asks, unless a rule such as `host: docs.rs` in `allow` or
+    /// `approvals` lets it go ahead. A project may only switch it off.
+    #[schemars(extend("default" = false))]
+    pub fetch: Option<bool>,
+    /// Hosts that pages may come from though they are on this machine or in a network of your own, or on other ports than 80
+    /// and 443, such as `wiki.corp` or `127.0.0.1:8080`. Only in the user's file.
+    pub fetch_hosts: Option<Vec<HostText>>,
     /// Whether `askls.ask` is answered at once while the turn goes on.
     #[schemars(extend("default" = Background::default()))]
     pub background: Option<Background>,

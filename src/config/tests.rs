@@ -144,6 +144,8 @@ fn with_nothing_set_everything_is_its_default() {
         sandbox = auto
         sandbox_network = false
         sandbox_write = 
+        fetch = false
+        fetch_hosts = 
         background = auto
         show_answer = message
         edit_lenses = true
@@ -375,7 +377,7 @@ fn a_project_may_not_widen() {
     Place::new()
         .project(
             "approvals = 'all'\nedits = 'apply'\nmax_steps = 51\ncommand_timeout = 121\napproval_timeout = 121\nsandbox = 'off'\nsandbox_network = true\nsandbox_write = ['/']\n\
-             idle_timeout = 301\nconnect_timeout = 16\non_limit = 'final_answer'\ntrusted_folders = ['/']\n",
+             idle_timeout = 301\nconnect_timeout = 16\non_limit = 'final_answer'\ntrusted_folders = ['/']\nfetch = true\nfetch_hosts = ['127.0.0.1:80']\n",
         )
         .check(expect![[r#"
             ! $/project/.askls/config.toml:1:1: approvals is ignored here: a project may only make it stricter, and without this line it is edits
@@ -390,6 +392,8 @@ fn a_project_may_not_widen() {
             ! $/project/.askls/config.toml:10:1: connect_timeout is ignored here: a project may only make it stricter, and without this line it is 15
             ! $/project/.askls/config.toml:11:1: on_limit is ignored here: a project may only make it stricter, and without this line it is message
             ! $/project/.askls/config.toml:12:1: trusted_folders is ignored here: it can only be set in your own settings file
+            ! $/project/.askls/config.toml:13:1: fetch is ignored here: a project may only make it stricter, and without this line it is false
+            ! $/project/.askls/config.toml:14:1: fetch_hosts is ignored here: it can only be set in your own settings file
         "#]]);
 }
 

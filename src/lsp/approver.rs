@@ -1,6 +1,7 @@
 //! Asks the user before something risky. Whatever is not a clear yes is a no.
 
 use std::{
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -56,10 +57,12 @@ impl EditorApprover {
 
     /// Keeps what was allowed for the project. The user hears of it when that cannot be done, and the yes counts for the
     /// thread.
-    async fn keep(&self, rules: Vec<Rule>) -> Answer {
-        let Some(kept_rules) = self.kept_rules.clone() else { return Answer::AllowForThread };
+    async fn keep(&self, root: Option<PathBuf>, rules: Vec<Rule>) -> Answer {
+        let (Some(kept_rules), Some(root)) = (self.kept_rules.clone(), root) else {
+            return Answer::AllowForThread;
+        };
         let file = kept_rules.file().display().to_string();
-        let kept = tokio::task::spawn_blocking(move || kept_rules.allow(&rules)).await;
+        let kept = tokio::task::spawn_blocking(move || kept_rules.allow(&root, &rules)).await;
         match kept.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
             Ok(()) => Answer::AllowAlways,
             Err(error) => {
@@ -127,7 +130,7 @@ impl EditorApprover {
 impl Approver for EditorApprover {
     fn ask(&self, mut question: Question) -> BoxFuture<'_, Answer> {
         async move {
-            if self.kept_rules.is_none() {
+            if self.kept_rules.is_none() || question.root.is_none() {
                 question.always.clear();
             }
             let (text, actions) = match text(&question) {
@@ -135,7 +138,7 @@ impl Approver for EditorApprover {
                 Err(reason) => return Answer::Deny { reason },
             };
             match self.ask_away(&text, actions).await {
-                Answer::AllowAlways => self.keep(question.always).await,
+                Answer::AllowAlways => self.keep(question.root, question.always).await,
                 answer => answer,
             }
         }
@@ -206,6 +209,7 @@ mod tests {
             preview: preview.to_owned(),
             why: "touch is not known to only read".to_owned(),
             always: Vec::new(),
+            root: None,
         }
     }
 

@@ -246,9 +246,8 @@ impl Turn {
             folder: None,
             news: session.take_news(thread.id()),
         };
-        let kept_rules = session.workspace.roots().first().and_then(|root| settings.kept_rules(root));
         let limit = settings.approval_timeout();
-        let approver = EditorApprover::new(Arc::clone(session), limit, place, kept_rules);
+        let approver = EditorApprover::new(Arc::clone(session), limit, place, settings.kept_rules());
         let approver = Arc::new(approver);
         let applier = (settings.edits() == Edits::Immediate).then(|| {
             Arc::new(StepApplier {

@@ -35,6 +35,7 @@ use address::shown;
 pub(super) use deadline::Deadline;
 pub(super) use failure::{ServerError, clean};
 pub use models::{Probed, models, probe};
+pub(crate) use route::prepare_tls;
 pub use route::{Certificates, ProxyChoice, Route};
 
 /// How long a server may take to accept a connection, unless the settings say otherwise.

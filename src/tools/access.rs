@@ -13,6 +13,10 @@ pub struct Access {
     pub leaves_sandbox: bool,
     /// The machine that it talks to.
     pub host: Option<String>,
+    /// Why it can never run, whatever is allowed; nobody is asked about it.
+    pub refused: Option<String>,
+    /// Why the user is asked about it whatever else is allowed, in words that follow "since".
+    pub suspicion: Option<String>,
 }
 
 /// Whether a call touches only the paths that it names.
@@ -43,6 +47,14 @@ pub enum Grammar {
 }
 
 impl Access {
+    /// Where the call takes place; `None` is the first folder of the workspace.
+    pub fn place(&self) -> Option<&str> {
+        match &self.command {
+            Some(command) => command.folder.as_deref(),
+            None => self.paths.first().map(String::as_str),
+        }
+    }
+
     /// Of a call that names these paths.
     pub(super) fn paths<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
         Self { paths: paths.into_iter().map(str::to_owned).collect(), ..Self::default() }

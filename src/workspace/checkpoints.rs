@@ -19,7 +19,7 @@
 mod blob;
 mod history;
 mod intent;
-mod lock;
+pub(super) mod lock;
 mod merge;
 mod plan;
 mod record;

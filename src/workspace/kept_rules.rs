@@ -5,14 +5,23 @@ use std::{fs, io, io::Write as _, path::Path};
 use tempfile::NamedTempFile;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
+use super::checkpoints::lock::lock;
+
 /// Such a file takes some lines a project; a larger one is something else.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Adds rules to the list `allow` in the table of a project, and leaves everything else in the file as it is.
+/// Adds rules to the list `allow` in the table of a project, and leaves everything else in the file as it is. Of several
+/// processes that add some at once none loses any.
 ///
 /// # Errors
 /// When the file is there and cannot be read or is no such file, and when it cannot be written. It is then as it was.
 pub fn add(file: &Path, project: &str, rules: &[String]) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    // Beside the file, which is replaced by another each time.
+    let _held = lock(&file.with_extension("lock"))
+        .map_err(|_| io::Error::other("another askls is writing it; try again when it has finished"))?;
     let mut document: DocumentMut = read(file)?.parse().map_err(|error: toml_edit::TomlError| {
         io::Error::other(format!("it is not valid TOML: {}", error.message()))
     })?;
@@ -44,7 +53,6 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     // A link stays one: what it leads to is written.
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let folder = file.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
-    fs::create_dir_all(folder)?;
     let mut temporary = NamedTempFile::new_in(folder)?;
     temporary.write_all(text.as_bytes())?;
     temporary.as_file().sync_all()?;
@@ -98,6 +106,26 @@ mod tests {
                 ask = []
             "##]],
         );
+    }
+
+    #[test]
+    fn of_many_that_add_rules_at_once_none_loses_any() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("projects.toml");
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let (file, start) = (&file, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    add(file, &format!("/{}", writer % 2), &[format!("command: {writer}")]).unwrap();
+                });
+            }
+        });
+        let text = fs::read_to_string(&file).unwrap();
+        for writer in 0..8 {
+            assert!(text.contains(&format!("\"command: {writer}\"")), "{writer} is lost:\n{text}");
+        }
     }
 
     #[test]

@@ -65,6 +65,13 @@ impl TurnFiles {
         }
     }
 
+    /// The root that holds what a call means by `path`; of roots inside each other the inner one.
+    pub fn root_of(&self, path: Option<&str>) -> Option<PathBuf> {
+        let place = self.folder(path)?;
+        let holding = self.workspace().roots().into_iter().filter(|root| place.starts_with(root));
+        holding.max_by_key(|root| root.components().count())
+    }
+
     /// The place of a path as a tool's argument spells it. `None` for what is no file on a disk, and for what no tool takes
     /// anyway: it says so itself.
     pub fn place_of_argument(&self, path: &str) -> Option<Place> {
@@ -242,6 +249,22 @@ mod tests {
         assert_eq!(at("", "notes").map(|(_, nature)| nature), Some(Nature::Secret));
         assert_eq!(at("", ".git/hooks/x").map(|(_, nature)| nature), Some(Nature::Protected));
         assert_eq!(at("", ".vscode/tasks.json").map(|(_, nature)| nature), Some(Nature::RunUnasked));
+    }
+
+    #[test]
+    fn a_call_is_about_the_innermost_root_around_its_place() {
+        let (_dir, _, root) = project(&[("app/src/a.rs", ""), ("docs/b.md", "")]);
+        let (app, beside) = (root.join("app"), root.join("beside"));
+        fs::create_dir_all(&beside).unwrap();
+        let roots = vec![beside.clone(), root.clone(), app.clone()];
+        let files = TurnFiles::new(Arc::new(Workspace::new(roots)));
+        let at = |place: &Path| files.root_of(place.to_str());
+        assert_eq!(files.root_of(None), Some(beside.clone()));
+        assert_eq!(files.root_of(Some("app")), Some(app.clone()));
+        assert_eq!(at(&root.join("docs/b.md")), Some(root.clone()));
+        assert_eq!(at(&app.join("src/new.rs")), Some(app));
+        assert_eq!(at(&beside.join("x/y")), Some(beside));
+        assert_eq!(at(Path::new("/")), None);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(crate) const TOOLS: &[(&str, &str, &[Pair])] = &[
     ("delete_file", "delete_file", &[]),
     ("search_text", "search", &[]),
     ("run_command", "run_command", &[("timeout_ms", "timeout")]),
+    ("fetch_url", "fetch_url", &[]),
 ];
 
 pub(crate) const MODEL: &str = "test-model";
@@ -96,6 +97,8 @@ pub(crate) struct Configured {
     pub denies: bool,
     /// Neutral keys that askls has no word for: the run goes with the default.
     pub approximate: Vec<String>,
+    /// Where the fake sites of the run listen.
+    site_ports: Vec<String>,
 }
 
 /// From `given` of a run whose provider is at `base_url`.
@@ -106,6 +109,9 @@ pub(crate) fn configured(given: &Value, base_url: &str) -> Result<Configured, St
     let provider = given["provider"].as_str().unwrap_or("openai_chat");
     let wire = wire(provider).ok_or_else(|| format!("the provider {provider} is not known"))?;
     let mut out = Configured::default();
+    let sites = given["http_sites"].as_array().into_iter().flatten();
+    let port = |site: &Value| site["port"].as_str().map_or_else(|| site["port"].to_string(), str::to_owned);
+    out.site_ports = sites.map(port).collect();
     out.set("wire", json!(wire));
     out.set("model", json!(MODEL));
     out.set("base_url", json!(base_url));
@@ -114,6 +120,7 @@ pub(crate) fn configured(given: &Value, base_url: &str) -> Result<Configured, St
     let may_refuse = given["client"].get("apply_edit_result").is_some();
     out.set("edits", json!(if may_refuse { "immediate" } else { "apply" }));
     out.set("approvals", json!("edits"));
+    out.set("fetch", json!(true));
     let mut names_a_key = false;
     for (name, value) in given["config"].as_object().into_iter().flatten() {
         names_a_key |= matches!(name.as_str(), "api_key" | "api_key_env" | "require_key");
@@ -132,6 +139,16 @@ pub(crate) fn configured(given: &Value, base_url: &str) -> Result<Configured, St
         out.environment.push(("ASKLS_API_KEY".to_owned(), KEY.to_owned()));
     }
     Ok(out)
+}
+
+/// A host as a case allows it, on its own port or else on those of all sites.
+fn with_ports(host: &str, ports: &[String]) -> Vec<String> {
+    let has_port =
+        host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    if has_port && !host.ends_with("::1") {
+        return vec![host.to_owned()];
+    }
+    ports.iter().map(|port| format!("{host}:{port}")).collect()
 }
 
 impl Configured {
@@ -171,6 +188,12 @@ impl Configured {
             "api_key" => {
                 let key = value.as_str().unwrap_or_default().to_owned();
                 self.environment.push(("ASKLS_API_KEY".to_owned(), key));
+            }
+            "fetch_allow_hosts" => {
+                let hosts = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+                let hosts = hosts.flat_map(|host| with_ports(host, &self.site_ports));
+                let hosts = hosts.map(Value::String).collect();
+                self.set("fetch_hosts", Value::Array(hosts));
             }
             "log_level" => {
                 let level = value.as_str().unwrap_or_default().to_owned();

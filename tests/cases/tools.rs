@@ -81,6 +81,7 @@ impl Bench {
             "delete_file" => toolbox.with(DeleteFile(bench)),
             "search_text" => toolbox.with(SearchText(bench)),
             "run_command" => toolbox.with(RunCommand(bench)),
+            "fetch_url" => toolbox.with(FetchUrl(bench)),
             "list_windows" => toolbox.with(ListWindows(bench)),
             "set_plan" => toolbox.with(SetPlan(bench)),
             _ => return Err(format!("askls has no tool {name}")),
@@ -197,6 +198,7 @@ neutral_tool!(
     RunCommand, RunCommandArgs, "run_command", Execute, command, "Run a command.",
     { command: String }, optional { timeout_ms: u64 }
 );
+neutral_tool!(FetchUrl, FetchUrlArgs, "fetch_url", Network, url, "Get a page.", { url: String });
 
 struct ListWindows(Bench);
 

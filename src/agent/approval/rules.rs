@@ -69,6 +69,11 @@ impl Rule {
         matches!(&rule.subject, Subject::Command { words: Some(read), .. } if read == words).then_some(rule)
     }
 
+    /// The rule for a host; `None` when no rule can name it.
+    pub(super) fn of_host(host: &str) -> Option<Self> {
+        format!("host: {host}").parse().ok()
+    }
+
     /// Whether a command line is the one that the rule spells.
     pub(super) fn is_line(&self, text: &str) -> bool {
         matches!(&self.subject, Subject::Command { line, .. } if line == text.trim())

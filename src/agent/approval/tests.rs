@@ -499,3 +499,41 @@ fn a_grant_for_the_thread_covers_the_letter_and_no_more() {
     "#]],
     );
 }
+
+/// What becomes of a fetch from this host.
+fn fetched(place: &Place, access: Access) -> String {
+    let facts = Facts { tool: "fetch_url", effect: Effect::Network, arguments: "{}".to_owned(), access };
+    shown(&place.policy.decide(&facts, &place.grants, &place.files))
+}
+
+fn from(host: &str) -> Access {
+    Access { host: Some(host.to_owned()), ..Access::default() }
+}
+
+#[test]
+fn a_fetch_asks_for_its_host_until_a_rule_names_it() {
+    let place = Place::new(&["host: docs.rs"], &[], &["host: *.evil.example"]);
+    assert_eq!(fetched(&place, from("docs.rs")), "allow");
+    assert_eq!(fetched(&place, from("a.example")), "ask: approvals is edits [host: a.example]");
+    assert_eq!(fetched(&place, from("::1")), "ask: approvals is edits");
+    assert_eq!(
+        fetched(&place, from("x.evil.example")),
+        "deny: the user's rule `host: *.evil.example` forbids it"
+    );
+}
+
+#[test]
+fn a_suspicious_call_asks_and_a_refused_one_does_not_whatever_is_allowed() {
+    let mut place = Place::new(&["host: a.example"], &[], &[]).approvals(Approvals::All);
+    let suspicious = Access { suspicion: Some("it holds a key".to_owned()), ..from("a.example") };
+    assert_eq!(fetched(&place, suspicious.clone()), "ask: it holds a key");
+    place.grants.allow(&Facts {
+        tool: "fetch_url",
+        effect: Effect::Network,
+        arguments: "{}".to_owned(),
+        access: suspicious.clone(),
+    });
+    assert_eq!(fetched(&place, suspicious), "allow");
+    let refused = Access { refused: Some("it is private".to_owned()), ..Access::default() };
+    assert_eq!(fetched(&place, refused), "deny: it is private");
+}

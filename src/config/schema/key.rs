@@ -220,6 +220,13 @@ pub const KEYS: &[Key] = &[
         "",
         ProjectRule::Never,
     ),
+    Key::new("fetch", BOOLEAN, "false", ProjectRule::Narrower),
+    Key::new(
+        "fetch_hosts",
+        "a list of hosts, some with their port, such as [\"wiki.corp\", \"127.0.0.1:8080\"]",
+        "",
+        ProjectRule::Never,
+    ),
     Key::new("background", "one of auto, always, never", "auto", ProjectRule::Free),
     Key::new("show_answer", "one of message, document, none", "message", ProjectRule::Free),
     Key::new("edit_lenses", BOOLEAN, "true", ProjectRule::Free),

@@ -54,8 +54,8 @@ fn what_a_user_answered_for_a_project_holds_for_it_and_for_no_other() {
     std::fs::create_dir_all(&project).unwrap();
     let rule = |text: &str| text.parse().unwrap();
     let settings = place.load().settings;
-    settings.kept_rules(&project).unwrap().allow(&[rule("command: cargo test")]).unwrap();
-    settings.kept_rules(place.folder.path()).unwrap().allow(&[rule("command: make")]).unwrap();
+    settings.kept_rules().unwrap().allow(&project, &[rule("command: cargo test")]).unwrap();
+    settings.kept_rules().unwrap().allow(place.folder.path(), &[rule("command: make")]).unwrap();
     place.check(expect![[r#"
         allow = ["command: cargo test"] ($/config/askls/projects.toml)
     "#]]);

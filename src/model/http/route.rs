@@ -224,6 +224,13 @@ impl Line {
     }
 }
 
+/// What every client of this process needs before it is built.
+pub(crate) fn prepare_tls() {
+    static PROVIDER: Once = Once::new();
+    // An error means that the process has a provider already, which serves as well.
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+}
+
 /// The client for the way to `url`. Connections are pooled for the whole process. The first client reads the machine's
 /// certificates (`SSL_CERT_FILE` included) and the proxies of the environment, which takes some milliseconds; nothing
 /// is read or sent before the first request.
@@ -232,10 +239,8 @@ impl Line {
 /// [`ErrorKind::Settings`] for a proxy or certificates that cannot be used.
 pub(super) fn line(endpoint: &Endpoint, url: &Url) -> Result<Line, ModelError> {
     static LINES: Mutex<BTreeMap<ClientKey, Line>> = Mutex::new(BTreeMap::new());
-    static PROVIDER: Once = Once::new();
-    // An error means that the process has a provider already, which serves as well.
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
 
+    prepare_tls();
     let key = ClientKey {
         connect_timeout: endpoint.connect_timeout,
         way: match &endpoint.route.proxy {
@@ -270,7 +275,7 @@ fn build(key: &ClientKey) -> Result<Client, ModelError> {
         ),
         Way::Direct | Way::System => None,
     };
-    let certificates = key.certificates.as_ref().map(authorities).transpose()?;
+    let certificates = key.certificates.as_ref().map(Certificates::read).transpose()?;
     let builder = || {
         let builder = Client::builder()
             .user_agent(concat!("askls/", env!("CARGO_PKG_VERSION")))
@@ -297,13 +302,17 @@ fn build(key: &ClientKey) -> Result<Client, ModelError> {
         .map_err(|error| settings_error(format!("no HTTP client can be made: {error}")))
 }
 
-fn authorities(certificates: &Certificates) -> Result<Vec<Certificate>, ModelError> {
-    let source = &certificates.source;
-    match Certificate::from_pem_bundle(&certificates.pem) {
-        Ok(read) if !read.is_empty() => Ok(read),
-        _ => Err(settings_error(format!(
-            "ca_file {source} holds no certificate in PEM (-----BEGIN CERTIFICATE-----)"
-        ))),
+impl Certificates {
+    /// # Errors
+    /// [`ErrorKind::Settings`] when there are none.
+    pub(crate) fn read(&self) -> Result<Vec<Certificate>, ModelError> {
+        let source = &self.source;
+        match Certificate::from_pem_bundle(&self.pem) {
+            Ok(read) if !read.is_empty() => Ok(read),
+            _ => Err(settings_error(format!(
+                "ca_file {source} holds no certificate in PEM (-----BEGIN CERTIFICATE-----)"
+            ))),
+        }
     }
 }
 

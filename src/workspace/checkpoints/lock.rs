@@ -32,7 +32,7 @@ pub struct Held {
 pub struct Busy;
 
 /// Blocks until nobody else holds the lock of this file, but not for long.
-pub(super) fn lock(path: &Path) -> Result<Held, Busy> {
+pub(in crate::workspace) fn lock(path: &Path) -> Result<Held, Busy> {
     lock_within(path, PATIENCE)
 }
 
@@ -48,7 +48,7 @@ fn lock_within(path: &Path, patience: Duration) -> Result<Held, Busy> {
                 std::thread::sleep(TRY_AGAIN);
             }
             Err(error) => {
-                tracing::warn!(%error, "edits are applied without a lock");
+                tracing::warn!(%error, "files are written without a lock");
                 return Ok(Held { _file: None, has_waited });
             }
         }
