@@ -156,6 +156,10 @@ fn splices(old: &str, new: &str) -> Vec<Splice> {
     if removed.is_empty() && inserted.is_empty() {
         return Vec::new();
     }
+    // What shares nothing has no other place: each key pressed is such a change.
+    if head == 0 && tail == 0 && (old.is_empty() || new.is_empty()) {
+        return vec![Splice { at: 0, removed: old.len(), inserted: new.len() }];
+    }
     let has_line_end = |text: Option<&str>| text.is_some_and(|text| text.contains(['\r', '\n']));
     let may_be_several = has_line_end(Some(old))
         && has_line_end(Some(new))

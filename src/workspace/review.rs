@@ -11,6 +11,14 @@
 //! lines deleted, it is in conflict, and pending again once that is undone. One that only adds lines is pending while
 //! the line above or the line below is what it was. A hunk whose lines read as it would make them is done, and not
 //! shown while that holds.
+//!
+//! An edit that came about is followed as it was meant, by the lines that the user was shown, and not as the editor tells
+//! of it: among equal lines there are several ways to tell the same.
+//!
+//! An editor that tells of each change is believed. So the hunks of a block that was cut are in conflict though an equal
+//! block is pasted elsewhere, even when the text is then the same again. Where nobody tells (a file on disk, an editor
+//! that sends whole texts, one that finds out itself what differs), nothing of this can be known: an equal text is the
+//! same text, and its hunks are where they were.
 
 mod differences;
 mod look;
@@ -229,15 +237,21 @@ impl Review {
         let Parted { files, left_out } = part(&looks, workspace, |unit| meant.contains(&unit));
         let taken: BTreeSet<HunkId> = files.iter().flat_map(|file| file.hunks.iter().copied()).collect();
         self.put_back(&meant.difference(&taken).copied().collect::<Vec<_>>());
+        self.state().expect(&looks, &files);
         match files.is_empty() {
             true => Err(left_out),
             false => Ok(Taken { files, left_out }),
         }
     }
 
-    /// The editor has applied these hunks: they wait no more. The change that it tells of may come before or after.
-    pub fn accepted(&self, hunks: &[HunkId]) {
-        self.state().remove(hunks);
+    /// The editor has applied these hunks: they wait no more. The change that it tells of may come before or after; one
+    /// that came is taken in at once, before it is mixed with what is typed next. Reads no disk.
+    pub fn accepted(&self, workspace: &Workspace, hunks: &[HunkId]) {
+        let mut state = self.state();
+        for file in state.files.values_mut().filter(|file| file.has_any(hunks)) {
+            file.catch_up(workspace);
+        }
+        state.remove(hunks);
     }
 
     /// Hunks that were taken and did not come about wait again.
@@ -372,6 +386,17 @@ impl State {
             }
         }
         (meant, paths)
+    }
+
+    /// Hunks were taken at these looks.
+    fn expect(&mut self, looks: &[Look], taken: &[TakenFile]) {
+        for taken in taken {
+            let path = &taken.edit.path;
+            let look = looks.iter().find(|look| look.basis.edit.path == *path);
+            if let (Some(look), Some(file)) = (look, self.files.get_mut(path)) {
+                file.expect(look, taken);
+            }
+        }
     }
 
     fn remove(&mut self, hunks: &[HunkId]) {

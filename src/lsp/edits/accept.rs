@@ -316,7 +316,7 @@ impl Taking {
     /// Those hunks came about; the others are offered again.
     fn end(mut self, done: &BTreeSet<HunkId>) {
         self.is_with_editor = false;
-        self.review.accepted(&done.iter().copied().collect::<Vec<_>>());
+        self.review.accepted(&self.session.workspace, &done.iter().copied().collect::<Vec<_>>());
         for file in &mut self.files {
             file.hunks.retain(|id| !done.contains(id));
         }
@@ -334,7 +334,7 @@ impl Taking {
             let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
             let mut done = Vec::new();
             for file in files.iter().filter(|file| session.sees(&file.edit) == Sees::After) {
-                review.accepted(&file.hunks);
+                review.accepted(&session.workspace, &file.hunks);
                 done.push(file.edit.clone());
             }
             session.keep_checkpoints(whose.goes(done)).await;

@@ -102,6 +102,17 @@ impl Patch {
             self.stretches = step.was;
             return;
         }
+        let is_much = splice.removed.min(splice.inserted) >= MUCH;
+        self.push_as(splice, if is_much { Change::Much } else { Change::Little });
+    }
+
+    /// Follows one change that is told as it was meant: while no other touches it, no comparison of the texts decides what
+    /// it was.
+    pub(super) fn push_as_meant(&mut self, splice: Splice) {
+        self.push_as(splice, Change::None);
+    }
+
+    fn push_as(&mut self, splice: Splice, change: Change) {
         self.remember(splice);
         let end = splice.at + splice.removed;
         let first = self.stretches.partition_point(|stretch| stretch.new.end < splice.at);
@@ -116,8 +127,7 @@ impl Patch {
             new_end = touched.new.end.max(end);
             old_end = touched.old.end + (new_end - touched.new.end);
         }
-        let is_much = splice.removed.min(splice.inserted) >= MUCH;
-        let change = if is_much { Change::Much } else { Change::Little };
+        let change = if touched.is_empty() { change } else { change.max(Change::Little) };
         let change = touched.iter().map(|touched| touched.change).fold(change, Change::max);
         let merged = Stretch {
             old: start.saturating_add_signed(-shift)..old_end,
@@ -217,6 +227,11 @@ impl Patch {
             is_one
         });
         self.stretches.len() < count
+    }
+
+    /// Whether all that changed stands where it stood, in as many bytes.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.stretches.iter().all(|stretch| stretch.old == stretch.new)
     }
 
     /// The text of now is the old one.

@@ -1,16 +1,20 @@
 //! One file of a review: what it said when the edit was made, what is seen of it now, and its hunks in both.
 
-use std::{collections::BTreeSet, ops, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    ops,
+    sync::Arc,
+};
 
 use super::{
-    HunkId, HunkKind,
+    HunkId, HunkKind, TakenFile,
     differences::differences,
     patch::Patch,
     place::{Lines, Place, Text, Texts, first_line_end, line_end, place},
 };
 use crate::workspace::{
     FileEdit, FilePath, FileText, Workspace,
-    document::Splice,
+    document::{Document, Splice},
     overlay::{Moment, Since},
 };
 
@@ -45,7 +49,28 @@ pub(super) struct Tracked {
     pub(super) seen: Arc<str>,
     /// When `seen` was seen; `None` when it was on disk.
     moment: Option<Moment>,
+    /// What has happened since the text was the base for sure; `None` when nobody knows, or it is more than
+    /// [`MAX_SPLICES`].
+    splices: Option<Vec<Splice>>,
+    /// What the text may become by hunks that were taken, the last ones at the end.
+    expected: VecDeque<Expected>,
 }
+
+/// What a text becomes when the editor makes the edit of some hunks.
+#[derive(Debug)]
+struct Expected {
+    /// With the byte order mark of the buffer.
+    text: String,
+    /// From the base to that text, by the lines that the user was shown.
+    patch: Patch,
+}
+
+/// Splices that are kept to see whether all of them were taken back.
+const MAX_SPLICES: usize = 1_024;
+
+/// Edits of one file that are expected at once; more than one wait only while several who take hunks are asked about
+/// theirs. Each is a copy of the file.
+const MAX_EXPECTED: usize = 2;
 
 /// A file as it was at one look.
 #[derive(Debug)]
@@ -89,21 +114,63 @@ impl Tracked {
             units,
             patch: Patch::default(),
             moment: None,
+            splices: Some(Vec::new()),
+            expected: VecDeque::new(),
         }
+    }
+
+    /// Hunks were taken at a look: should the text become what they make of it, it is they that changed.
+    ///
+    /// What the editor tells of it says less. Lines that come behind equal ones, or at the end of a text, it may say to
+    /// have come elsewhere among them, which makes the same text; hunks that wait there would end on the wrong side.
+    pub(super) fn expect(&mut self, look: &Look, TakenFile { edit, hunks }: &TakenFile) {
+        let (Some(after), Some(stretches)) = (&edit.after, &edit.stretches) else { return };
+        let waits_for_others = self.basis.kind == HunkKind::Lines && hunks.len() < self.units.len();
+        // Who looked meanwhile may have seen another text.
+        if !waits_for_others || !Arc::ptr_eq(&look.seen, &self.seen) {
+            return;
+        }
+        let mark = Text::of_buffer(&self.seen).mark;
+        let mut patch = self.patch.clone();
+        for stretch in stretches {
+            patch.push_as_meant(Splice {
+                at: mark + stretch.after.start,
+                removed: stretch.before.len(),
+                inserted: stretch.after.len(),
+            });
+        }
+        if self.expected.len() == MAX_EXPECTED {
+            self.expected.pop_front();
+        }
+        let text = format!("{}{after}", self.seen.get(..mark).unwrap_or_default());
+        self.expected.push_back(Expected { text, patch });
+    }
+
+    pub(super) fn has_any(&self, hunks: &[HunkId]) -> bool {
+        self.units.iter().any(|unit| hunks.contains(&unit.id))
     }
 
     /// Catches up with the open document, if there is one, and looks.
     pub(super) fn look_at_document(&mut self, workspace: &Workspace) -> Option<Look> {
+        let document = self.catch_up(workspace)?;
+        Some(self.look(Ok(FileText::of_buffer(&document))))
+    }
+
+    /// Catches up with the open document, if there is one.
+    pub(super) fn catch_up(&mut self, workspace: &Workspace) -> Option<Document> {
         let since = workspace.overlay().since(self.basis.edit.origin(), self.moment)?;
         self.see_document(&since);
-        Some(self.look(Ok(FileText::of_buffer(&since.document))))
+        Some(since.document)
     }
 
     /// Catches up with the open document.
     pub(super) fn see_document(&mut self, since: &Since) {
         let text = Arc::clone(&since.document.text);
         match &since.splices {
-            Some(splices) => self.follow(splices, text),
+            Some(splices) => {
+                self.remember(splices);
+                self.follow(splices, text);
+            }
             None => self.compare(text),
         }
         self.moment = Some(since.now);
@@ -113,6 +180,11 @@ impl Tracked {
     pub(super) fn see_disk(&mut self, text: &FileText) {
         self.compare(Arc::clone(&text.text));
         self.moment = None;
+    }
+
+    fn remember(&mut self, splices: &[Splice]) {
+        self.splices = self.splices.take().filter(|known| known.len() + splices.len() <= MAX_SPLICES);
+        self.splices.iter_mut().for_each(|known| known.extend(splices));
     }
 
     fn follow(&mut self, splices: &[Splice], text: Arc<str>) {
@@ -127,6 +199,7 @@ impl Tracked {
         if text == self.seen {
             return;
         }
+        self.splices = None;
         self.patch.forget_steps();
         let (old, new) = (Text::of_buffer(&self.seen), Text::of_buffer(&text));
         let mark = Splice { at: 0, removed: old.mark, inserted: new.mark };
@@ -145,11 +218,25 @@ impl Tracked {
 
     fn settle(&mut self, text: Arc<str>) {
         self.seen = text;
-        // As it was: whatever way led there, everything is as at first.
-        if self.seen == self.basis.base {
+        if let Some(at) = self.expected.iter().position(|expected| expected.text == *self.seen) {
+            if let Some(expected) = self.expected.remove(at) {
+                self.patch = expected.patch;
+            }
+            self.expected.clear();
+        } else if self.seen == self.basis.base && self.is_taken_back() {
             self.patch.clear();
+            self.splices = Some(Vec::new());
         }
         self.patch.settle(&self.basis.base, &self.seen);
+    }
+
+    /// Whether a text that is the base again is so in all its parts, and not by lines that went and equal ones that came
+    /// elsewhere: then those that went are not there any more. Where nobody told what happened, nothing says so.
+    fn is_taken_back(&self) -> bool {
+        let Some(splices) = &self.splices else { return true };
+        let mut patch = Patch::default();
+        splices.iter().for_each(|&splice| patch.push(splice));
+        patch.is_in_place()
     }
 
     pub(super) fn look(&self, now: Result<FileText, String>) -> Look {
