@@ -59,6 +59,22 @@ pub enum Effect {
     Network,
 }
 
+/// The tools that there are, whether a model is offered them or not: what a rule may name.
+pub const NAMES: &[&str] = &[
+    apply_patch::ApplyPatch::NAME,
+    delete_file::DeleteFile::NAME,
+    edit_file::EditFile::NAME,
+    fetch_url::FetchUrl::NAME,
+    list_files::ListFiles::NAME,
+    move_file::MoveFile::NAME,
+    read_file::ReadFile::NAME,
+    read_job::ReadJob::NAME,
+    run_command::RunCommand::NAME,
+    search::Search::NAME,
+    stop_job::StopJob::NAME,
+    write_file::WriteFile::NAME,
+];
+
 /// Characters of a reason why arguments do not fit: a few sentences.
 const MAX_REASON_CHARS: usize = 1_000;
 

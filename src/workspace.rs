@@ -10,6 +10,8 @@ mod disk;
 pub mod document;
 pub mod edit;
 mod error;
+pub mod expand;
+pub mod git_index;
 pub(crate) mod guard;
 mod ignore_rules;
 pub mod kept_rules;

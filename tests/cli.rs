@@ -305,7 +305,7 @@ async fn without_a_terminal_a_command_that_a_rule_allows_runs_and_a_refusal_name
         ran.assert_code(0);
         assert_eq!(place.project("mark").exists(), runs, "{allow}");
         if !runs {
-            ran.assert_stderr("and so does allow = [\"command: touch mark\"]");
+            ran.assert_stderr("and so does allow = [\"exactly: touch mark\"]");
         }
     }
 }

@@ -2,15 +2,21 @@
 
 mod command;
 mod destructive;
+mod grants;
 mod ground;
+mod guards;
+mod network;
 mod opened;
+mod pattern;
+mod places;
 mod programs;
 mod readers;
 mod rules;
 mod scripts;
 mod shell;
+mod touched;
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -24,10 +30,12 @@ use crate::{
     },
 };
 
+pub use grants::Grants;
 pub use ground::Ground;
 pub use rules::{Rule, Rules};
 
 use command::Judge;
+use pattern::Holds;
 
 /// The setting `approvals`: what goes ahead without a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -63,18 +71,6 @@ pub enum Decision {
 pub struct ApprovalPolicy {
     pub approvals: Approvals,
     pub rules: Arc<Rules>,
-}
-
-/// What the user allowed for the rest of a thread.
-///
-/// A grant for a command covers the same arguments to the letter and nothing else: who allows `cargo test` has not
-/// allowed what else a model thinks of, or what only reads alike. A grant for an edit covers the tool, since every edit
-/// is still previewed, except where a rule asks: there it covers the same edit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants {
-    granted: BTreeSet<(&'static str, Option<String>)>,
-    /// Those that the user said for all threads.
-    rules: Vec<Rule>,
 }
 
 /// What of a call the decision depends on.
@@ -134,21 +130,23 @@ impl ApprovalPolicy {
             return Decision::Deny { reason };
         }
         let asking = rules.ask.iter().find(|rule| is_about(rule, facts, &places));
-        let is_granted = grants.granted.contains(&same(facts))
-            || asking.is_none() && grants.granted.contains(&alike(facts));
+        let is_granted = grants.hold_same(facts) || asking.is_none() && grants.hold_alike(facts);
         if let Some(rule) = asking.filter(|_| !is_granted) {
             return Decision::Ask { why: format!("of the rule `{rule}` in ask"), always: Vec::new() };
         }
         if let Some(why) = facts.access.suspicion.clone()
-            && !grants.granted.contains(&same(facts))
+            && !grants.hold_same(facts)
         {
             return Decision::Ask { why, always: Vec::new() };
         }
         if facts.access.extent == Extent::Below
             && !is_granted
-            && let Some(rule) = rules.guarding().find(|rule| rule.is_about_reading())
+            && let Some(rule) = rules.guarding().find(|rule| may_show(rule, &places))
         {
-            return Decision::Ask { why: format!("it may show what `{rule}` is about"), always: Vec::new() };
+            return Decision::Ask {
+                why: format!("it may show what the rule `{rule}` is about"),
+                always: Vec::new(),
+            };
         }
         let least = match facts.effect {
             Effect::Read | Effect::Stop => Approvals::None,
@@ -160,7 +158,7 @@ impl ApprovalPolicy {
         if let Some(command) = &facts.access.command {
             let decision = Judge { policy: self, grants, ground, is_granted, is_allowed }.decide(command);
             // A rule and `approvals` speak of commands as they run in the sandbox; this call alone may have been allowed.
-            let is_known = grants.granted.contains(&same(facts));
+            let is_known = grants.hold_same(facts);
             return match decision {
                 Decision::Allow | Decision::Ask { .. } if facts.access.leaves_sandbox && !is_known => {
                     Decision::Ask { why: "it would run without the sandbox".to_owned(), always: Vec::new() }
@@ -216,35 +214,18 @@ fn is_about_all(rule: &Rule, facts: &Facts) -> bool {
 
 fn is_about_place(rule: &Rule, facts: &Facts, place: &Place) -> bool {
     match place {
-        Place::Inside { relative, .. } => rule.covers_path(facts.effect, relative),
+        Place::Inside { relative, real, .. } => rule.covers_path(facts.effect, Some(relative), real),
         Place::Outside { .. } => false,
     }
 }
 
-impl Grants {
-    /// Calls that do the same as this one are not asked about again.
-    pub fn allow(&mut self, facts: &Facts) {
-        self.granted.insert(same(facts));
-        self.granted.insert(alike(facts));
-    }
-
-    /// The rules hold for the rest of the thread; beyond it an approver has kept them.
-    pub fn allow_by(&mut self, rules: Vec<Rule>) {
-        self.rules.extend(rules);
-    }
-}
-
-/// The same call again.
-fn same(facts: &Facts) -> (&'static str, Option<String>) {
-    (facts.tool, Some(facts.arguments.clone()))
-}
-
-/// What one yes for a thread covers.
-fn alike(facts: &Facts) -> (&'static str, Option<String>) {
-    match facts.effect {
-        Effect::Read | Effect::Edit | Effect::Stop => (facts.tool, None),
-        Effect::Execute | Effect::Network => same(facts),
-    }
+/// Whether what a call shows below its folders may be what a rule is about.
+fn may_show(rule: &Rule, places: &[Place]) -> bool {
+    let is_below = |place: &Place| match place {
+        Place::Inside { relative, real, .. } => rule.lies_below(Some(relative), real) != Holds::No,
+        Place::Outside { .. } => true,
+    };
+    rule.is_about_reading() && (places.is_empty() || places.iter().any(is_below))
 }
 
 #[cfg(test)]

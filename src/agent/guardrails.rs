@@ -120,10 +120,17 @@ pub(super) enum Checked {
         /// The hook that replaced it last; `None` when it is as it was.
         changed_by: Option<String>,
     },
-    /// Who said no and why, for people and for the model.
-    Denied(String),
+    Denied(No),
     /// The turn was cancelled before all hooks had their say: nobody has let it pass.
     Cancelled,
+}
+
+/// Who said no and why.
+pub(super) struct No {
+    /// For people.
+    told: String,
+    /// For the model. Not what a hook that failed wrote as its error: what may not pass may stand in it.
+    to_model: String,
 }
 
 impl Guardrails {
@@ -191,7 +198,11 @@ impl Guardrails {
                 changed_by = Some(guard.name().to_owned());
                 continue;
             }
-            return Checked::Denied(format!("{} {word}", guard.name()));
+            let to_model = match &word {
+                Word::Failed(_) => format!("{} failed, which counts as a no", guard.name()),
+                word => format!("{} {word}", guard.name()),
+            };
+            return Checked::Denied(No { told: format!("{} {word}", guard.name()), to_model });
         }
         Checked::Passed { matter, changed_by }
     }

@@ -28,7 +28,7 @@ const OPENERS: [char; 2] = ['<', '['];
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         // ChatML, Llama 3, Phi, Command, GLM, Kimi, harmony; DeepSeek.
-        r"<\|[\w./ -]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>",
+        r"<\|[\w./-]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>",
         // Gemma, and what begins, ends and fills texts.
         r"|</?(?:s|bos|eos|pad|unk|sop|eop|start_of_turn|end_of_turn|start_of_image|end_of_image",
         r"|unused\d{1,4}|fim_prefix|fim_middle|fim_suffix|fim_pad|file_sep|repo_name|endoftext|end_of_text",

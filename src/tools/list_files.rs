@@ -58,7 +58,8 @@ impl Tool for ListFiles {
     }
 
     fn access(&self, args: &Args) -> Access {
-        Access::below(args.path.as_deref())
+        // To list names is not to read what is in the files.
+        Access::paths([args.path.as_deref().unwrap_or(".")])
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

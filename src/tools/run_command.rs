@@ -496,12 +496,12 @@ mod tests {
         let preview = RunCommand::preview(&args, &[]);
         assert_eq!(preview, format!("in dir:\\nls:\necho {}\nrm -r \\u{{202e}}x", "y".repeat(300)));
         args = Args { command: "ls".to_owned(), path: None, ..args };
-        let roots = [PathBuf::from("/work/first"), PathBuf::from("/work/second")];
-        assert_eq!(RunCommand::preview(&args, &roots), "in /work/first:\nls");
+        let roots = [PathBuf::from("/project/first"), PathBuf::from("/project/second")];
+        assert_eq!(RunCommand::preview(&args, &roots), "in /project/first:\nls");
         args = Args { unsandboxed: true, reason: Some("it\nfetches".to_owned()), ..args };
         assert_eq!(
             RunCommand::preview(&args, &roots),
-            "without the sandbox, with all of your rights (the model says why: \"it fetches\"); in /work/first:\nls"
+            "without the sandbox, with all of your rights (the model says why: \"it fetches\"); in /project/first:\nls"
         );
     }
 }

@@ -54,6 +54,8 @@ pub enum Below {
     Visible,
     /// All below its folders.
     All,
+    /// The same, and what links in them lead to.
+    Linked,
 }
 
 impl TurnFiles {
@@ -123,10 +125,20 @@ pub fn shows_secrets(path: &Path, below: Below) -> bool {
         return false;
     }
     let mut walked = 0;
-    let files = WalkBuilder::new(path).standard_filters(false).hidden(below == Below::Visible).build();
-    files.into_iter().any(|entry| {
+    let mut builder = WalkBuilder::new(path);
+    if below == Below::Visible {
+        // As ripgrep walks, by its own library: a project's files can let hidden ones in.
+        builder.standard_filters(true).add_custom_ignore_filename(".rgignore");
+    } else {
+        builder.standard_filters(false);
+    }
+    builder.build().any(|entry| {
         walked += 1;
-        walked > MAX_WALKED || entry.is_ok_and(|entry| guard::is_secret(entry.path()))
+        let is_link = |entry: &ignore::DirEntry| entry.depth() > 0 && entry.path_is_symlink();
+        walked > MAX_WALKED
+            || entry.is_ok_and(|entry| {
+                guard::is_secret(entry.path()) || below == Below::Linked && is_link(&entry)
+            })
     })
 }
 
@@ -147,13 +159,29 @@ pub fn git_may_run_programs(folder: &Path) -> bool {
         match fs::symlink_metadata(&repository) {
             Err(_) => {}
             Ok(metadata) if metadata.is_dir() => {
-                return !is_plain(&repository.join("config")) || may_hold_others(&repository);
+                return !is_whole(&repository)
+                    || !is_plain(&repository.join("config"))
+                    || may_hold_others(&repository);
             }
             // The repository is elsewhere.
             Ok(_) => return true,
         }
     }
     false
+}
+
+/// Whether git takes a folder for a repository, with its settings there and nowhere else, and without a program that runs
+/// when git only looks. Past any other git goes on up, where other settings count.
+fn is_whole(repository: &Path) -> bool {
+    let head = fs::read_to_string(repository.join("HEAD")).unwrap_or_default();
+    let is_hash = |text: &str| text.len() >= 40 && text.chars().all(|c| c.is_ascii_hexdigit());
+    let has_head = head.starts_with("ref: refs/") || is_hash(head.trim());
+    let is_there = |name: &str| fs::symlink_metadata(repository.join(name)).is_ok();
+    let is_folder = |name: &str| repository.join(name).is_dir();
+    has_head
+        && is_folder("objects")
+        && is_folder("refs")
+        && !["commondir", "config.worktree", "hooks/post-index-change"].into_iter().any(is_there)
 }
 
 /// Parts of git's settings that name programs or further settings.
@@ -177,6 +205,9 @@ const RUNNING_SETTINGS: &[&str] = &[
     "driver",
     "browser",
     "trailer",
+    "uploadpack",
+    "promisor",
+    "partialclone",
 ];
 
 /// Bytes of the longest index that is looked through: that of some hundred thousand files.
@@ -269,13 +300,20 @@ mod tests {
 
     #[test]
     fn secrets_below_a_folder_are_found() {
-        let (_dir, _, root) = project(&[("src/a.rs", ""), ("web/.env", ""), ("tls/server.pem", "")]);
+        let (_dir, _, root) = project(&[
+            ("src/a.rs", ""),
+            ("web/.env", ""),
+            ("tls/server.pem", ""),
+            ("let-in/.env", ""),
+            ("let-in/.ignore", "!.env\n"),
+        ]);
         for (folder, below, shown) in [
             ("src", Below::All, false),
             ("web", Below::All, true),
             ("web", Below::Visible, false),
             ("tls", Below::Visible, true),
             ("tls", Below::None, false),
+            ("let-in", Below::Visible, true),
         ] {
             assert_eq!(shows_secrets(&root.join(folder), below), shown, "{folder}");
         }
@@ -291,13 +329,27 @@ mod tests {
             ("c/.git", "gitdir: x"),
             ("e/.git/config", plain),
             ("e/.git/index", "DIRC\0\0\u{0}src"),
+            ("f/.git/config", plain),
+            ("f/.git/commondir", "../other"),
+            ("g/.git/config", plain),
+            ("g/.git/hooks/post-index-change", "evil"),
+            ("h/.git/config", "[remote \"x\"]\n\tuploadpack = evil\n"),
             ("d/HEAD", ""),
             ("d/objects/x", ""),
         ]);
+        for folder in ["a", "b", "e", "f", "g", "h"] {
+            let repository = root.join(folder).join(".git");
+            fs::create_dir_all(repository.join("objects")).unwrap();
+            fs::create_dir_all(repository.join("refs")).unwrap();
+            fs::write(repository.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
         assert!(!git_may_run_programs(&root.join("a/deep")));
         assert!(!git_may_run_programs(&root.join("e")));
+        // Without a head git goes on to the folder above.
+        fs::remove_file(root.join("a/.git/HEAD")).unwrap();
+        assert!(git_may_run_programs(&root.join("a/deep")));
         fs::write(root.join("e/.git/index"), [b"DIRC", GITLINK].concat()).unwrap();
-        for folder in ["b", "c", "d", "e"] {
+        for folder in ["b", "c", "d", "e", "f", "g", "h"] {
             assert!(git_may_run_programs(&root.join(folder)), "{folder}");
         }
     }

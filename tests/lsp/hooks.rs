@@ -165,3 +165,22 @@ fn a_hook_ends_with_the_turn_and_with_the_server() {
         }
     }
 }
+
+// SPEC A7
+#[test]
+fn hooks_that_stand_where_they_do_not_count_hold_every_ask_up() {
+    let project = Project::new("");
+    let model = FakeModel::start(Wire::Chat, []);
+    let settings = json!({"hooks": [{"on": "input", "command": ["true"]}]});
+    let mut client = Client::builder(&project).model(&model).settings(settings).start();
+    client.tolerate("window/showMessage");
+
+    let ended = client.ask("Go.");
+
+    assert_eq!(ended["fault"], "settings");
+    let detail = ended["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("hooks is ignored here: it can only be set in your own settings file"),
+        "{detail}"
+    );
+}

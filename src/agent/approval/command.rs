@@ -5,39 +5,58 @@ use std::path::{Path, PathBuf};
 use super::{
     ApprovalPolicy, Decision, Grants, Ground,
     destructive::{destroys, is_disk, text_destroys},
+    guards::{Certainty, Guarded},
     opened::{self, Opened, Tail},
-    programs::{has_risky, last_risky, narrow, spelt},
-    readers,
+    programs::{last_risky, narrow, spelt},
+    readers::{self, Reading},
     rules::{Coverage, Rule},
     scripts::{self, Forbidden},
     shell::{self, Word},
 };
 use crate::{
-    tools::{CommandText, Effect, Grammar},
-    workspace::{
-        paths,
-        place::{Below, Nature, Place, names_settings},
-    },
+    tools::{CommandText, Grammar},
+    workspace::place::{Below, Nature, Place, names_settings},
 };
 
-/// Folders that one text goes to; more is a script.
-const MAX_FOLDERS: usize = 6;
+/// Characters between which a text that is not understood may name a file.
+const BETWEEN_NAMES: &[char] =
+    &[' ', '\t', '\n', ';', '|', '&', '<', '>', '(', ')', '\'', '"', '`', '=', ':', '@', ',', '{', '}'];
 
-/// Where output goes that no file keeps.
-const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr"];
+/// Words of such a text that are looked at.
+const MAX_NAMES: usize = 400;
 
 /// What a text would do, taken apart.
-enum Text {
+pub(super) enum Text {
     Read(Vec<Opened>),
     /// Why not, in words that follow "it".
     Unread(String),
 }
 
 /// Why a command is not covered.
-enum Gap {
-    /// A rule of its words would cover it.
-    Rule(Vec<String>, String),
-    Other(String),
+pub(super) struct Gap {
+    /// In words that follow "since".
+    pub(super) why: String,
+    pub(super) always: Always,
+}
+
+/// What would cover a command from now on.
+pub(super) enum Always {
+    /// A rule of its words.
+    Rule(Rule),
+    /// A rule for the whole line to the letter.
+    Line,
+    /// Nothing that can be said once and for all.
+    Nothing,
+}
+
+impl Gap {
+    pub(super) fn line(why: impl Into<String>) -> Self {
+        Self { why: why.into(), always: Always::Line }
+    }
+
+    pub(super) fn once(why: impl Into<String>) -> Self {
+        Self { why: why.into(), always: Always::Nothing }
+    }
 }
 
 pub(super) struct Judge<'a> {
@@ -61,20 +80,17 @@ impl Judge<'_> {
         if let Some(reason) = refused(&command.text, &text) {
             return Decision::Deny { reason: format!("askls never runs this, since {reason}") };
         }
-        let rules = &self.policy.rules;
-        if let Some(rule) =
-            rules.deny.iter().find(|rule| self.is_about(rule, &command.text, &text) == Some(true))
-        {
+        let guarded = self.guarded(command, &text);
+        if let Guarded::Forbidden(rule) = guarded {
             return forbidden(rule);
         }
         if let Text::Read(commands) = &text
-            && let Some(rule) = self.forbidden_path(command, commands)
-        {
-            return forbidden(rule);
-        }
-        if let Text::Read(commands) = &text
-            && let Some(Forbidden { rule, script }) =
-                scripts::forbidden(commands, &self.folders(command, commands), self.ground, &rules.deny)
+            && let Some(Forbidden { rule, script }) = scripts::forbidden(
+                commands,
+                &self.folders(command, commands),
+                self.ground,
+                &self.policy.rules.deny,
+            )
         {
             return Decision::Deny {
                 reason: format!("the user's rule `{rule}` forbids what is in {script}"),
@@ -83,86 +99,82 @@ impl Judge<'_> {
         if self.is_granted {
             return Decision::Allow;
         }
-        if speaks_of_settings(&command.text, &text) {
+        if self.speaks_of_settings(command, &text) {
             return ask("it may change the settings of askls");
         }
-        for (rules, kind) in [(&rules.deny, "deny"), (&rules.ask, "ask")] {
-            let rule = rules.iter().find(|rule| self.is_about(rule, &command.text, &text).is_some());
-            if let Some(rule) = rule {
-                return ask(&format!("of the rule `{rule}` in {kind}"));
+        // Who has read the whole line and allowed it to the letter knows better than a rule that may be about it.
+        let is_spelt = self.allowing().any(|rule| rule.is_line(&command.text));
+        if let Guarded::Asks { why, certainty } = guarded {
+            match certainty {
+                Certainty::Sure => return ask(&why),
+                Certainty::Unsure if is_spelt => {}
+                Certainty::Unsure => {
+                    let always = self.secret_in(command).map_or_else(|| spelt(&command.text), |_| Vec::new());
+                    return Decision::Ask { why, always };
+                }
             }
         }
-        let is_spelt = self.allowing().any(|rule| rule.is_line(&command.text));
         if self.is_allowed || is_spelt {
             return Decision::Allow;
         }
-        let commands = match &text {
-            Text::Read(commands) => commands,
-            Text::Unread(reason) => {
-                let why = format!("it {reason}");
-                return Decision::Ask { why, always: spelt(&command.text) };
-            }
+        let gaps = match &text {
+            Text::Read(commands) => self.gaps(command, commands),
+            Text::Unread(reason) => vec![match self.secret_in(command) {
+                Some(secret) => Gap::once(format!("{secret} may hold keys or passwords")),
+                None => Gap::line(format!("it {reason}")),
+            }],
         };
-        let gaps = self.gaps(command, commands);
         let Some(first) = gaps.first() else { return Decision::Allow };
-        let why = match first {
-            Gap::Rule(_, why) | Gap::Other(why) => why.clone(),
-        };
-        let rules = gaps.iter().map(|gap| match gap {
-            Gap::Rule(words, _) => Rule::of_command(words),
-            Gap::Other(_) => None,
-        });
-        let mut always: Vec<Rule> = rules.collect::<Option<_>>().unwrap_or_default();
-        always.dedup();
-        Decision::Ask { why, always }
+        let why = first.why.clone();
+        Decision::Ask { why, always: always(&gaps, &command.text) }
     }
 
     fn allowing(&self) -> impl Iterator<Item = &Rule> {
         self.policy.rules.allow.iter().chain(&self.grants.rules)
     }
 
-    /// Whether a rule that forbids or asks is about a text: certainly, perhaps (`Some(false)`), or not.
-    fn is_about(&self, rule: &Rule, line: &str, text: &Text) -> Option<bool> {
-        if !rule.is_about_commands() {
-            return None;
-        }
-        if rule.is_line(line) {
-            return Some(true);
-        }
-        let commands = match text {
-            Text::Read(commands) => commands,
-            // Nobody knows what it runs.
-            Text::Unread(_) => return Some(false),
+    /// What of a text that is not understood may be the name of a file with secrets.
+    fn secret_in(&self, command: &CommandText) -> Option<String> {
+        let folder = self.ground.folder(command.folder.as_deref())?;
+        let is_secret = |word: &&str| {
+            matches!(
+                self.ground.place_in(&folder, word),
+                Place::Outside { is_secret: true } | Place::Inside { nature: Nature::Secret, .. }
+            )
         };
-        let mut perhaps = None;
-        for command in commands.iter().flat_map(Opened::all) {
-            match rule.coverage(&command.texts()) {
-                Coverage::Words(_) => return Some(true),
-                Coverage::Scattered => perhaps = Some(false),
-                Coverage::None if command.doubt.is_some() => perhaps = Some(false),
-                Coverage::None if command.tail == Tail::Unknown && rule.begins_with(&command.texts()) => {
-                    perhaps = Some(false);
-                }
-                Coverage::None => {}
-            }
-        }
-        perhaps
+        let words = command.text.split(BETWEEN_NAMES).filter(|word| !word.is_empty());
+        words.take(MAX_NAMES).find(is_secret).map(str::to_owned)
     }
 
-    /// The rule that forbids a file which a command reads or writes.
-    fn forbidden_path(&self, command: &CommandText, commands: &[Opened]) -> Option<&Rule> {
-        let folder = self.ground.folder(command.folder.as_deref())?;
-        let denied = |effect: Effect, word: &str| match self.ground.place_in(&folder, word) {
-            Place::Outside { .. } => None,
-            Place::Inside { relative, .. } => {
-                self.policy.rules.deny.iter().find(|rule| rule.covers_path(effect, &relative))
+    /// Whether a text may be about the files in which the rules stand.
+    fn speaks_of_settings(&self, command: &CommandText, text: &Text) -> bool {
+        let mentions = |text: &str| {
+            let text = text.to_lowercase();
+            let is_file = text.contains("config.toml") || text.contains("projects.toml");
+            text.contains(".askls") || (is_file && text.contains("askls"))
+        };
+        let folder = self.ground.folder(command.folder.as_deref());
+        let commands: Vec<&Opened> = match text {
+            Text::Unread(_) => Vec::new(),
+            Text::Read(commands) => commands.iter().flat_map(Opened::all).collect(),
+        };
+        let stands_for_settings = |word: &Word| {
+            let names =
+                folder.as_ref().filter(|_| word.is_glob).map(|folder| self.ground.expand(folder, &word.text));
+            match names {
+                None => false,
+                // More than can be looked through.
+                Some(None) => word.text.starts_with('.') || word.text.contains("/."),
+                Some(Some(names)) => {
+                    names.iter().any(|name| mentions(name) || names_settings(Path::new(name)))
+                }
             }
         };
-        commands.iter().flat_map(Opened::all).find_map(|command| {
-            let written = command.writes.iter().find_map(|word| denied(Effect::Edit, &word.text));
-            let words = command.words.iter().skip(1).chain(&command.reads);
-            written.or_else(|| words.filter_map(|word| denied(Effect::Read, &word.text)).next())
-        })
+        let names = |word: &Word| {
+            mentions(&word.text) || names_settings(Path::new(&word.text)) || stands_for_settings(word)
+        };
+        mentions(&command.text)
+            || commands.iter().any(|command| command.words.iter().chain(&command.writes).any(names))
     }
 
     /// The folders in which its commands may run, as far as they are known.
@@ -177,7 +189,7 @@ impl Judge<'_> {
     /// What of the commands is allowed by nothing.
     fn gaps(&self, command: &CommandText, commands: &[Opened]) -> Vec<Gap> {
         let Some(folder) = self.ground.folder(command.folder.as_deref()) else {
-            return vec![Gap::Other("it runs in a folder that is not known".to_owned())];
+            return vec![Gap::once("it runs in a folder that is not known")];
         };
         let mut folders = vec![folder];
         let mut gaps = Vec::new();
@@ -188,58 +200,75 @@ impl Judge<'_> {
     }
 
     fn look(&self, command: &Opened, folders: &mut Vec<PathBuf>, gaps: &mut Vec<Gap>) {
-        if let Some(doubt) = &command.doubt {
-            return gaps.push(Gap::Other(format!("it {doubt}")));
+        if let Err(gap) = self.try_look(command, folders, gaps) {
+            gaps.push(gap);
         }
-        for target in &command.writes {
-            if let Err(why) = self.may_write(target, folders) {
-                return gaps.push(Gap::Other(why));
-            }
+    }
+
+    fn try_look(&self, written: &Opened, folders: &mut Vec<PathBuf>, gaps: &mut Vec<Gap>) -> Result<(), Gap> {
+        if let Some(doubt) = &written.doubt {
+            let why = format!("it {doubt}");
+            return Err(if written.sets_only { Gap::line(why) } else { Gap::once(why) });
         }
-        let reads: Vec<&str> = command.reads.iter().map(|word| word.text.as_str()).collect();
-        if let Err(why) = self.may_read(&reads, Below::None, folders) {
-            return gaps.push(Gap::Other(why));
+        for target in &written.writes {
+            self.may_write(target, folders)?;
         }
-        let texts = command.texts();
-        let Some(program) = texts.first() else { return };
-        if *program == "cd" {
-            return match self.go(&command.words, folders) {
-                Ok(more) => folders.extend(more),
-                Err(why) => gaps.push(Gap::Other(why)),
-            };
+        let reads: Vec<&str> = written.reads.iter().map(|word| word.text.as_str()).collect();
+        self.may_read(&reads, Below::None, folders)?;
+        if written.words.first().is_some_and(|program| program.text == "cd") {
+            let more = self.go(&written.words, folders)?;
+            folders.extend(more);
+            return Ok(());
+        }
+        let expanded = self.expanded(written, folders)?;
+        let command = expanded.as_ref().unwrap_or(written);
+        if command.words.is_empty() {
+            return Ok(());
         }
         if self.is_ruled(command, folders) {
             // What `find` runs is not covered by a rule for `find`.
             if command.inner_at == command.words.len() {
                 command.inner.iter().for_each(|inner| self.look(inner, folders, gaps));
             }
-            return;
+            return Ok(());
         }
         if !command.inner.is_empty() && command.inner_at < command.words.len() {
-            return command.inner.iter().for_each(|inner| self.look(inner, folders, gaps));
+            command.inner.iter().for_each(|inner| self.look(inner, folders, gaps));
+            return Ok(());
         }
+        let texts = command.texts();
         let why = match readers::reading(command) {
-            Some(reading) => {
-                let paths: Vec<&str> = reading.paths.iter().map(String::as_str).collect();
-                let runs_git = || folders.iter().any(|folder| self.ground.git_may_run_programs(folder));
-                match self.may_read(&paths, reading.below, folders) {
-                    Ok(()) if reading.is_git && runs_git() => {
-                        "the repository's own settings name programs that git would run".to_owned()
-                    }
-                    Ok(()) => return,
-                    Err(why) => return gaps.push(Gap::Other(why)),
-                }
-            }
-            None => format!("{} is not known to only read", shown(&texts)),
+            Some(reading) => match self.may_show(&reading, folders)? {
+                None => return Ok(()),
+                Some(why) => why,
+            },
+            None if self.only_makes_folders(&texts, folders) => return Ok(()),
+            None => match texts.iter().skip(1).find(|word| self.names_secret(word, folders)) {
+                Some(word) => format!("{word} may hold keys or passwords"),
+                None => readers::why_unknown(command),
+            },
         };
-        gaps.push(match narrow(command) {
-            Some(words) => Gap::Rule(words, why),
-            None => Gap::Other(why),
-        });
+        let rule = expanded.is_none().then(|| narrow(command)).flatten();
+        Err(Gap { why, always: rule.map_or(Always::Line, Always::Rule) })
+    }
+
+    /// Why a command that only reads may show too much though no file that it names speaks against it.
+    fn may_show(&self, reading: &Reading, folders: &[PathBuf]) -> Result<Option<String>, Gap> {
+        let paths: Vec<&str> = reading.paths.iter().map(String::as_str).collect();
+        self.may_read(&paths, reading.below, folders)?;
+        let Some(git) = &reading.git else { return Ok(None) };
+        if folders.iter().any(|folder| self.ground.git_may_run_programs(folder)) {
+            return Ok(Some("the repository's own settings name programs that git would run".to_owned()));
+        }
+        self.may_git_show(git, folders)
     }
 
     /// Whether a rule allows a command and nothing in the words that the rule leaves open speaks against it.
     fn is_ruled(&self, command: &Opened, folders: &[PathBuf]) -> bool {
+        // Nobody knows which files, or options, its further words are.
+        if command.tail == Tail::Unknown {
+            return false;
+        }
         let texts = command.texts();
         let risky = last_risky(&texts);
         self.allowing().any(|rule| {
@@ -250,93 +279,30 @@ impl Judge<'_> {
             let open = command.words.get(covered..).unwrap_or_default();
             reaches
                 && risky.is_none_or(|risky| risky < covered)
-                && (command.tail == Tail::None || !has_risky(texts.first().copied().unwrap_or_default()))
                 && open.iter().all(|word| self.is_harmless(&word.text, folders))
         })
     }
 
-    /// Whether a word that a rule leaves open names no file with secrets or with rights, not even behind `=`.
+    /// Whether a word, or what follows a mark in it, names a file with secrets.
+    fn names_secret(&self, word: &str, folders: &[PathBuf]) -> bool {
+        parts(word).any(|word| {
+            folders.iter().any(|folder| {
+                matches!(
+                    self.ground.place_in(folder, word),
+                    Place::Outside { is_secret: true } | Place::Inside { nature: Nature::Secret, .. }
+                )
+            })
+        })
+    }
+
+    /// Whether a word that a rule leaves open names no file with secrets or with rights, not even behind `=` or `:`.
     fn is_harmless(&self, word: &str, folders: &[PathBuf]) -> bool {
-        let value = word.split_once('=').map(|(_, value)| value);
-        [Some(word), value].into_iter().flatten().all(|word| {
+        parts(word).all(|word| {
             folders.iter().all(|folder| match self.ground.place_in(folder, word) {
                 Place::Outside { is_secret } => !is_secret,
                 Place::Inside { nature, .. } => nature == Nature::Plain,
             })
         })
-    }
-
-    fn may_write(&self, target: &Word, folders: &[PathBuf]) -> Result<(), String> {
-        let target = target.text.as_str();
-        if NOWHERE.contains(&target) {
-            return Ok(());
-        }
-        for folder in folders {
-            match self.ground.place_in(folder, target) {
-                Place::Outside { .. } => return Err(format!("it writes outside the workspace, to {target}")),
-                Place::Inside { relative, .. }
-                    if self.policy.rules.guarding().any(|rule| rule.covers_path(Effect::Edit, &relative)) =>
-                {
-                    return Err(format!("a rule is about writing {target}"));
-                }
-                Place::Inside { nature: Nature::Plain, relative, .. }
-                    if self
-                        .policy
-                        .rules
-                        .allow
-                        .iter()
-                        .any(|rule| rule.covers_path(Effect::Edit, &relative)) => {}
-                Place::Inside { .. } => return Err(format!("it writes to {target}")),
-            }
-        }
-        Ok(())
-    }
-
-    fn may_read(&self, paths: &[&str], below: Below, folders: &[PathBuf]) -> Result<(), String> {
-        for path in paths.iter().filter(|path| !NOWHERE.contains(path)) {
-            for folder in folders {
-                match self.ground.place_in(folder, path) {
-                    Place::Outside { .. } => {
-                        return Err(format!("it reads outside the workspace, at {path}"));
-                    }
-                    Place::Inside { nature: Nature::Secret, .. } => {
-                        return Err(format!("{path} may hold keys or passwords"));
-                    }
-                    Place::Inside { relative, .. }
-                        if self
-                            .policy
-                            .rules
-                            .guarding()
-                            .any(|rule| rule.covers_path(Effect::Read, &relative)) =>
-                    {
-                        return Err(format!("a rule is about reading {path}"));
-                    }
-                    Place::Inside { real, .. } => {
-                        let is_ruled =
-                            below != Below::None && self.policy.rules.guarding().any(Rule::is_about_reading);
-                        if is_ruled || self.ground.shows_secrets(&real, below) {
-                            return Err(format!("it may show secrets below {path}"));
-                        }
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The folders that `cd` may lead to.
-    fn go(&self, words: &[Word], folders: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
-        let [_, target] = words else { return Err("it goes to another folder".to_owned()) };
-        if target.is_glob || target.text.starts_with('-') || folders.len() * 2 > MAX_FOLDERS {
-            return Err("it goes to another folder".to_owned());
-        }
-        let places = folders.iter().map(|folder| match self.ground.place_in(folder, &target.text) {
-            // A shell remembers by which link it came; what `..` means then is its secret.
-            Place::Inside { real, .. } if real == paths::normalized(&folder.join(&target.text)) => Ok(real),
-            Place::Inside { .. } => Err(format!("it goes through a link, {}", target.text)),
-            Place::Outside { .. } => Err(format!("it goes outside the workspace, to {}", target.text)),
-        });
-        places.collect()
     }
 }
 
@@ -361,23 +327,24 @@ fn refused(line: &str, text: &Text) -> Option<&'static str> {
     }
 }
 
-/// Whether a text may be about the files in which the rules stand.
-fn speaks_of_settings(line: &str, text: &Text) -> bool {
-    let mentions = |text: &str| {
-        let text = text.to_lowercase();
-        let is_file = text.contains("config.toml") || text.contains("projects.toml");
-        text.contains(".askls") || (is_file && text.contains("askls"))
-    };
-    let words = match text {
-        Text::Unread(_) => Vec::new(),
-        Text::Read(commands) => commands.iter().flat_map(Opened::all).collect(),
-    };
-    let names = |word: &Word| mentions(&word.text) || names_settings(Path::new(&word.text));
-    mentions(line) || words.iter().any(|command| command.words.iter().chain(&command.writes).any(names))
+/// A word, and what follows the marks in it behind which paths stand.
+fn parts(word: &str) -> impl Iterator<Item = &str> {
+    let values = word.match_indices(['=', ':', '@']).filter_map(|(at, _)| word.get(at + 1..));
+    std::iter::once(word).chain(values.filter(|value| !value.is_empty()))
 }
 
-fn shown(texts: &[&str]) -> String {
-    texts.first().copied().unwrap_or_default().to_owned()
+/// The rules that would cover all gaps; none when there is one that no rule can.
+fn always(gaps: &[Gap], line: &str) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for gap in gaps {
+        match &gap.always {
+            Always::Nothing => return Vec::new(),
+            Always::Rule(rule) if !rules.contains(rule) => rules.push(rule.clone()),
+            Always::Rule(_) | Always::Line => {}
+        }
+    }
+    let needs_line = gaps.iter().any(|gap| matches!(gap.always, Always::Line));
+    if needs_line { spelt(line) } else { rules }
 }
 
 fn ask(why: &str) -> Decision {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::workspace::{
-    TurnFiles, bounded,
+    TurnFiles, bounded, expand, git_index,
     place::{Below, Nature, Place, git_may_run_programs, shows_secrets},
 };
 
@@ -24,8 +24,25 @@ pub trait Ground {
 
     fn git_may_run_programs(&self, folder: &Path) -> bool;
 
+    /// Whether git in this folder tracks a file with secrets, or may do so.
+    fn git_may_show_secrets(&self, folder: &Path) -> bool;
+
+    /// All that a shell in `folder` could put in the place of a word; `None` when that is too much.
+    fn expand(&self, folder: &Path, word: &str) -> Option<Vec<String>>;
+
+    /// What a word of a command in `folder` names.
+    fn kind(&self, folder: &Path, word: &str) -> Kind;
+
     /// The text of a small file of the workspace that a command in `folder` would run.
     fn script(&self, folder: &Path, word: &str) -> Option<String>;
+}
+
+/// What there is at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Nothing,
+    File,
+    Folder,
 }
 
 impl Ground for TurnFiles {
@@ -47,6 +64,22 @@ impl Ground for TurnFiles {
 
     fn git_may_run_programs(&self, folder: &Path) -> bool {
         git_may_run_programs(folder)
+    }
+
+    fn git_may_show_secrets(&self, folder: &Path) -> bool {
+        git_index::may_show_secrets(folder)
+    }
+
+    fn expand(&self, folder: &Path, word: &str) -> Option<Vec<String>> {
+        expand::names(folder, word)
+    }
+
+    fn kind(&self, folder: &Path, word: &str) -> Kind {
+        match folder.join(word).metadata() {
+            Ok(metadata) if metadata.is_dir() => Kind::Folder,
+            Ok(metadata) if metadata.is_file() => Kind::File,
+            _ => Kind::Nothing,
+        }
     }
 
     fn script(&self, folder: &Path, word: &str) -> Option<String> {

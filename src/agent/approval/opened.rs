@@ -1,6 +1,9 @@
 //! Commands that run other commands, opened: `env`, `xargs`, `timeout`, `sh -c`, `find -exec` and their like.
 
+mod names;
+
 use super::shell::{self, Simple, Word};
+use names::{HARMLESS_VARIABLES, OPAQUE, OTHER_RIGHTS, RUNNERS, SHELLS, WRAPPERS};
 
 /// Wrappers within wrappers; nobody writes more.
 const MAX_DEPTH: usize = 6;
@@ -17,6 +20,8 @@ pub(super) struct Opened {
     pub(super) writes: Vec<Word>,
     /// Why it is not clear what it does, in words that follow "since it".
     pub(super) doubt: Option<String>,
+    /// Whether all that is doubtful is a variable that it sets.
+    pub(super) sets_only: bool,
 }
 
 /// Whether a command gets further words when it runs.
@@ -39,73 +44,6 @@ impl Opened {
     }
 }
 
-/// Variables that change how a program talks and not what it does.
-const HARMLESS_VARIABLES: &[&str] = &[
-    "CI",
-    "CARGO_TERM_COLOR",
-    "CLICOLOR",
-    "CLICOLOR_FORCE",
-    "COLUMNS",
-    "FORCE_COLOR",
-    "LANG",
-    "LC_ALL",
-    "LINES",
-    "NO_COLOR",
-    "PYTHONUNBUFFERED",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "TERM",
-    "TZ",
-];
-
-/// Builtins of the shell that change what comes after them, or run what is not to be seen.
-const OPAQUE: &[&str] = &[
-    "eval",
-    "source",
-    ".",
-    "alias",
-    "unalias",
-    "trap",
-    "set",
-    "shopt",
-    "enable",
-    "hash",
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "unset",
-    "read",
-    "mapfile",
-    "readarray",
-    "getopts",
-    "let",
-    "bind",
-    "complete",
-    "fc",
-    "history",
-    "umask",
-    "ulimit",
-    "pushd",
-    "popd",
-    "dirs",
-    "compgen",
-    "coproc",
-];
-
-/// Programs that run others with the rights of another user.
-const OTHER_RIGHTS: &[&str] = &["sudo", "doas", "su", "pkexec", "run0", "runuser", "sudoedit"];
-
-/// Programs that are opened here.
-const WRAPPERS: &[&str] = &[
-    "env", "nohup", "setsid", "nice", "ionice", "stdbuf", "timeout", "time", "exec", "command", "builtin",
-    "busybox", "toybox", "xargs", "sh", "bash", "dash", "ash", "find",
-];
-
-/// Programs that run texts.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "csh", "tcsh", "eval"];
-
 /// The folders in which a system keeps the programs that everybody knows.
 const STANDARD_FOLDERS: &[&str] = &["/bin/", "/usr/bin/"];
 
@@ -115,7 +53,8 @@ pub(super) fn standard_name(program: &str) -> Option<&str> {
     (!name.contains('/')).then_some(name)
 }
 
-fn file_name(program: &str) -> &str {
+/// The last part of a path.
+pub(super) fn file_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }
 
@@ -128,6 +67,7 @@ fn open_within(simple: Simple, depth: usize) -> Opened {
     let variable = assignments.iter().find(|name| !HARMLESS_VARIABLES.contains(&name.as_str()));
     let sets = variable.map(|name| format!("sets {name}"));
     let mut opened = open_words(words, depth);
+    opened.sets_only = sets.is_some() && opened.doubt.is_none();
     opened.doubt = sets.or(opened.doubt);
     opened.reads = reads;
     opened.writes = writes;
@@ -155,14 +95,15 @@ fn open_words(words: Vec<Word>, depth: usize) -> Opened {
         reads: Vec::new(),
         writes: Vec::new(),
         doubt: None,
+        sets_only: false,
     };
     if depth > MAX_DEPTH {
         opened.doubt = Some("runs commands within commands".to_owned());
         return opened;
     }
-    if let Some(word) =
-        opened.words.iter().find(|word| word.is_glob && word.text.starts_with(['*', '?', '[']))
-    {
+    let is_wrapper = opened.words.first().is_some_and(|word| WRAPPERS.contains(&file_name(&word.text)));
+    let may_be_option = |word: &&Word| word.is_glob && word.text.starts_with(['*', '?', '[']);
+    if let Some(word) = opened.words.iter().find(may_be_option).filter(|_| is_wrapper) {
         opened.doubt = Some(format!("may get an option from the name of a file, by {}", word.text));
         return opened;
     }
@@ -229,6 +170,9 @@ fn inner(words: &[Word]) -> Inner {
     }
     if OPAQUE.contains(&name) {
         return Inner::Doubt(format!("changes or hides what runs, by {name}"));
+    }
+    if RUNNERS.contains(&name) {
+        return Inner::Doubt(format!("runs another command, by {name}"));
     }
     let is_wrapper = WRAPPERS.contains(&name);
     if is_wrapper && standard_name(&program.text).is_none() {
@@ -336,20 +280,34 @@ fn xargs(texts: &[&str]) -> Inner {
     }
 }
 
-/// `sh -c TEXT`; with a file instead it is a command like any other.
+/// What a shell may be given by `-o` without another meaning of the text.
+const SHELL_OPTIONS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace"];
+
+/// `sh -c TEXT`, with further options on either side of `-c`; with a file instead it is a command like any other.
 fn shell_text(texts: &[&str]) -> Inner {
-    let (Some(option), text) = (texts.get(1), texts.get(2)) else {
-        return Inner::Doubt("reads commands from its input".to_owned());
-    };
-    if !option.starts_with(['-', '+']) {
-        return Inner::None;
-    }
-    let letters = option.strip_prefix('-').unwrap_or_default();
-    match text {
-        Some(text) if letters.ends_with('c') && letters.chars().all(|letter| "ceux".contains(letter)) => {
-            Inner::Text((*text).to_owned())
+    let (mut at, mut is_text) = (1, false);
+    while let Some(option) = texts.get(at).filter(|text| text.starts_with(['-', '+'])) {
+        at += 1;
+        let letters = option.strip_prefix(['-', '+']).unwrap_or_default();
+        match letters {
+            // The options end.
+            "-" if option.starts_with('-') => break,
+            "o" | "eo" | "euo" | "ueo" if texts.get(at).is_some_and(|name| SHELL_OPTIONS.contains(name)) => {
+                at += 1
+            }
+            letters if !letters.is_empty() && letters.chars().all(|letter| "ceux".contains(letter)) => {
+                if letters.contains('c') && option.starts_with('+') {
+                    return Inner::Doubt(format!("starts a shell with {option}"));
+                }
+                is_text |= letters.contains('c');
+            }
+            _ => return Inner::Doubt(format!("starts a shell with {option}")),
         }
-        _ => Inner::Doubt(format!("starts a shell with {option}")),
+    }
+    match (is_text, texts.get(at)) {
+        (true, Some(text)) => Inner::Text((*text).to_owned()),
+        (false, Some(_)) => Inner::None,
+        (_, None) => Inner::Doubt("reads commands from its input".to_owned()),
     }
 }
 

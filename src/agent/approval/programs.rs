@@ -8,51 +8,122 @@ use super::{
 
 /// Options by which a program that a rule allows would run another one, or write or delete instead of looking. A rule has
 /// to spell them to cover them.
-const RISKY: &[(&str, &[&str])] = &[
-    ("find", &["-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-exec", "-execdir", "-ok", "-okdir"]),
-    (
-        "git",
-        &[
-            "-c",
-            "-C",
+struct Risky {
+    program: &'static str,
+    /// Alone, among others, or with a value behind it.
+    letters: &'static str,
+    /// Long ones, which most programs also take when they are cut short.
+    long: &'static [&'static str],
+    /// Words that stand as they are, or before `=`; those of one letter also before a value that is joined to them.
+    words: &'static [&'static str],
+}
+
+const NOTHING: Risky = Risky { program: "", letters: "", long: &[], words: &[] };
+
+const RISKY: &[Risky] = &[
+    Risky { program: "cargo", long: &["--config"], words: &["-C", "-Z"], ..NOTHING },
+    Risky {
+        program: "eslint",
+        letters: "c",
+        long: &["--config", "--fix", "--plugin", "--resolve-plugins-relative-to", "--rulesdir"],
+        ..NOTHING
+    },
+    Risky {
+        program: "find",
+        words: &["-delete", "-fprint", "-fprint0", "-fprintf", "-fls", "-exec", "-execdir", "-ok", "-okdir"],
+        ..NOTHING
+    },
+    Risky {
+        program: "git",
+        words: &["-C", "-O", "-c"],
+        long: &[
             "--config-env",
             "--exec-path",
-            "--git-dir",
-            "--work-tree",
-            "--upload-pack",
-            "--receive-pack",
-            "--output",
             "--ext-diff",
-            "-O",
+            "--git-dir",
             "--open-files-in-pager",
+            "--output",
+            "--receive-pack",
+            "--upload-pack",
+            "--work-tree",
         ],
-    ),
-    ("sort", &["-o", "--output", "--compress-program"]),
-    ("rg", &["--pre", "--hostname-bin"]),
-    ("tar", &["--to-command", "-I", "--use-compress-program", "--checkpoint-action", "--rsh-command"]),
-    ("tree", &["-o"]),
+        ..NOTHING
+    },
+    Risky {
+        program: "go",
+        words: &["-exec", "-toolexec", "-vettool", "--exec", "--toolexec", "--vettool"],
+        ..NOTHING
+    },
+    Risky { program: "gradle", letters: "bcIp", long: &["--init-script", "--project-dir"], ..NOTHING },
+    Risky {
+        program: "make",
+        letters: "CEIf",
+        long: &["--directory", "--eval", "--file", "--makefile"],
+        ..NOTHING
+    },
+    Risky { program: "mvn", letters: "f", long: &["--file"], ..NOTHING },
+    Risky { program: "mypy", long: &["--config-file", "--python-executable"], ..NOTHING },
+    Risky { program: "npm", long: &["--node-options", "--prefix", "--script-shell"], ..NOTHING },
+    Risky {
+        program: "pnpm",
+        letters: "C",
+        long: &["--dir", "--script-shell", "--shell-emulator"],
+        ..NOTHING
+    },
+    Risky { program: "pytest", letters: "cop", long: &["--override-ini", "--rootdir"], ..NOTHING },
+    Risky { program: "rg", long: &["--hostname-bin", "--pre"], ..NOTHING },
+    Risky { program: "sort", letters: "oT", long: &["--compress-program", "--output"], ..NOTHING },
+    Risky {
+        program: "tar",
+        letters: "IF",
+        long: &[
+            "--checkpoint-action",
+            "--info-script",
+            "--new-volume-script",
+            "--rsh-command",
+            "--to-command",
+            "--use-compress-program",
+        ],
+        ..NOTHING
+    },
+    Risky { program: "tree", letters: "o", ..NOTHING },
+    Risky { program: "tsc", letters: "p", long: &["--project"], ..NOTHING },
+    Risky { program: "yarn", long: &["--cwd", "--script-shell"], ..NOTHING },
 ];
 
+/// Where the last word stands that makes a program do more than a rule of fewer words allows.
 pub(super) fn last_risky(texts: &[&str]) -> Option<usize> {
-    let program = opened::standard_name(texts.first()?)?;
-    let (_, options) = RISKY.iter().find(|(name, _)| *name == program)?;
-    let is_risky = |text: &&str| {
-        options.iter().any(|option| {
-            let rest = text.strip_prefix(option);
-            // `--output=x`, `-ox`
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('=') || is_letter(option))
-        })
-    };
-    texts.iter().rposition(is_risky)
+    let (program, _) = texts.split_first()?;
+    let program = opened::standard_name(program)?;
+    let risky = RISKY.iter().find(|risky| risky.program == program)?;
+    let last = texts.iter().skip(1).rposition(|text| risky.takes(text))?;
+    Some(last + 1)
 }
 
-/// Whether a value may be joined to an option.
-fn is_letter(option: &str) -> bool {
-    option.len() == 2
-}
-
-pub(super) fn has_risky(program: &str) -> bool {
-    opened::standard_name(program).is_some_and(|program| RISKY.iter().any(|(name, _)| *name == program))
+impl Risky {
+    fn takes(&self, word: &str) -> bool {
+        let name = word.split_once('=').map_or(word, |(name, _)| name);
+        // `make CC=./x`
+        if self.program == "make" && word.contains('=') && !word.starts_with('-') {
+            return true;
+        }
+        // `tar xIf ./x`
+        if self.program == "tar" && word.chars().all(|c| c.is_ascii_alphabetic()) && word.contains(['I', 'F'])
+        {
+            return true;
+        }
+        let is_word = |known: &&str| name == *known || known.len() == 2 && word.starts_with(*known);
+        if self.words.iter().any(is_word) {
+            return true;
+        }
+        match word.strip_prefix('-') {
+            Some(rest) if rest.starts_with('-') => {
+                name.len() > 2 && self.long.iter().any(|long| long.starts_with(name))
+            }
+            Some(rest) => rest.contains(|letter| self.letters.contains(letter)),
+            None => false,
+        }
+    }
 }
 
 /// Programs whose further words choose what is built or tested, with the words that say what they do.
@@ -73,8 +144,8 @@ const TASKS: &[(&str, &[&str])] = &[
 /// Programs that only check or test, whatever they are given.
 const CHECKS: &[&str] = &["pytest", "mypy", "tsc", "eslint", "ls", "wc"];
 
-/// The words of the narrowest rule that is of use again; `None` when there is none.
-pub(super) fn narrow(command: &Opened) -> Option<Vec<String>> {
+/// The narrowest rule that is of use again; `None` when there is none.
+pub(super) fn narrow(command: &Opened) -> Option<Rule> {
     if command.tail == Tail::Unknown {
         return None;
     }
@@ -83,19 +154,20 @@ pub(super) fn narrow(command: &Opened) -> Option<Vec<String>> {
     let is_task = TASKS
         .iter()
         .any(|(name, tasks)| name == program && rest.first().is_some_and(|task| tasks.contains(task)));
-    let risky = last_risky(&texts).map_or(0, |risky| risky + 1);
-    let length = match (is_task, CHECKS.contains(program), rest) {
-        _ if risky > 0 => texts.len(),
-        (true, ..) => 2,
-        (_, true, _) => 1,
-        _ => texts.len(),
+    let length = match (last_risky(&texts), is_task, CHECKS.contains(program)) {
+        (None, true, _) => 2,
+        (None, _, true) => 1,
+        // Who allows `rm a.txt` has not allowed what else might follow.
+        _ => return Rule::of_exactly(&owned(&texts)),
     };
-    let words = command.words.get(..length)?;
-    (!words.iter().any(|word| word.is_glob)).then(|| words.iter().map(|word| word.text.clone()).collect())
+    Rule::of_command(&owned(texts.get(..length)?))
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
 /// The rule that allows a text to the letter, if it can be written as one.
 pub(super) fn spelt(text: &str) -> Vec<Rule> {
-    let rule: Option<Rule> = format!("command: {}", text.trim()).parse().ok();
-    rule.filter(|rule| rule.is_line(text) && !text.trim().contains('\n')).into_iter().collect()
+    Rule::of_line(text).into_iter().collect()
 }

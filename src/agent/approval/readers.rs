@@ -2,9 +2,14 @@
 
 mod find;
 mod git;
+mod jq;
+mod sed;
+mod table;
+mod versions;
 
-use super::opened::{Opened, Tail, standard_name};
+use super::opened::{Opened, Tail, file_name, standard_name};
 use crate::workspace::place::Below;
+use table::{Operands, READERS, Reader};
 
 /// What a command that only reads looks at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,232 +18,33 @@ pub(super) struct Reading {
     pub(super) paths: Vec<String>,
     /// What it shows besides the files that it names.
     pub(super) below: Below,
-    /// Whether the repository's own settings can make it run a program.
-    pub(super) is_git: bool,
+    /// Of git, which may run programs that the repository's settings name, and show files that nobody named.
+    pub(super) git: Option<GitShows>,
 }
 
-/// What the words are that are no options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operands {
+/// What git shows besides names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct GitShows {
+    pub(super) texts: Texts,
+    /// Words that are commits or files.
+    pub(super) operands: Vec<String>,
+    /// Files, behind `--`.
+    pub(super) limits: Vec<String>,
+    /// Whether it also shows them under names that they had before.
+    pub(super) follows: bool,
+}
+
+/// Of which files git shows what is in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Texts {
+    #[default]
     None,
-    Paths,
-    /// The first is a pattern unless an option gave one.
-    PatternAndPaths,
-    /// Anything but paths.
-    Words,
-    /// Such as `+%F`.
-    Formats,
+    /// Those that it keeps now.
+    OfNow,
+    OfCommits,
 }
 
-/// A program and what of it only reads.
-struct Reader {
-    name: &'static str,
-    /// Letters that stand alone.
-    flags: &'static str,
-    /// Letters that take a value which is no path.
-    valued: &'static str,
-    /// Long names; those that end with `=` take a value which is no path.
-    long: &'static [&'static str],
-    operands: Operands,
-    /// Whether a number may stand as an option, as in `head -5`.
-    has_numbers: bool,
-    /// Most operands; a further one would be written to.
-    most: usize,
-    /// What it shows below its paths: with the flag `r` where there is one, else always.
-    below: Below,
-}
-
-const fn reader(name: &'static str, flags: &'static str, valued: &'static str, operands: Operands) -> Reader {
-    Reader {
-        name,
-        flags,
-        valued,
-        long: &[],
-        operands,
-        has_numbers: false,
-        most: usize::MAX,
-        below: Below::None,
-    }
-}
-
-const GREP_LONG: &[&str] = &[
-    "after-context=",
-    "before-context=",
-    "color",
-    "color=",
-    "colour=",
-    "context=",
-    "count",
-    "exclude-dir=",
-    "exclude=",
-    "extended-regexp",
-    "files-with-matches",
-    "files-without-match",
-    "fixed-strings",
-    "ignore-case",
-    "include=",
-    "invert-match",
-    "line-number",
-    "line-regexp",
-    "max-count=",
-    "no-filename",
-    "no-messages",
-    "only-matching",
-    "perl-regexp",
-    "quiet",
-    "with-filename",
-    "word-regexp",
-];
-
-const READERS: &[Reader] = &[
-    Reader {
-        long: &[
-            "all",
-            "almost-all",
-            "classify",
-            "color",
-            "color=",
-            "directory",
-            "file-type",
-            "full-time",
-            "group-directories-first",
-            "human-readable",
-            "inode",
-            "no-group",
-            "numeric-uid-gid",
-            "recursive",
-            "reverse",
-            "size",
-            "sort=",
-            "time-style=",
-            "time=",
-        ],
-        ..reader("ls", "1AaBCcdFfGghiklmnopqQrRsStTUuvXx", "Iw", Operands::Paths)
-    },
-    Reader {
-        long: &["number", "number-nonblank", "show-all", "show-ends", "show-tabs", "squeeze-blank"],
-        ..reader("cat", "AbeEnstTuv", "", Operands::Paths)
-    },
-    Reader { has_numbers: true, long: HEAD_LONG, ..reader("head", "qv", "nc", Operands::Paths) },
-    Reader { has_numbers: true, long: HEAD_LONG, ..reader("tail", "qv", "nc", Operands::Paths) },
-    Reader { long: &["bytes", "chars", "lines", "words"], ..reader("wc", "clmwL", "", Operands::Paths) },
-    Reader {
-        below: Below::All,
-        long: GREP_LONG,
-        ..reader("grep", GREP_FLAGS, "ABCme", Operands::PatternAndPaths)
-    },
-    Reader {
-        below: Below::All,
-        long: GREP_LONG,
-        ..reader("egrep", GREP_FLAGS, "ABCme", Operands::PatternAndPaths)
-    },
-    Reader {
-        below: Below::All,
-        long: GREP_LONG,
-        ..reader("fgrep", GREP_FLAGS, "ABCme", Operands::PatternAndPaths)
-    },
-    Reader {
-        below: Below::Visible,
-        long: &[
-            "after-context=",
-            "before-context=",
-            "color=",
-            "context=",
-            "count",
-            "files-with-matches",
-            "fixed-strings",
-            "glob=",
-            "heading",
-            "ignore-case",
-            "invert-match",
-            "line-number",
-            "max-count=",
-            "no-heading",
-            "only-matching",
-            "smart-case",
-            "sort=",
-            "type-not=",
-            "type=",
-            "word-regexp",
-        ],
-        ..reader("rg", "inlcvwxoFSsNHI", "ABCmegtT", Operands::PatternAndPaths)
-    },
-    Reader { below: Below::All, long: DIFF_LONG, ..reader("diff", "uqbwiyBE", "UC", Operands::Paths) },
-    reader("cmp", "bls", "", Operands::Paths),
-    reader("comm", "123", "", Operands::Paths),
-    Reader {
-        long: &[
-            "field-separator=",
-            "human-numeric-sort",
-            "ignore-case",
-            "key=",
-            "numeric-sort",
-            "reverse",
-            "unique",
-            "version-sort",
-        ],
-        ..reader("sort", "nrufbdghiMRVcCs", "kt", Operands::Paths)
-    },
-    Reader {
-        most: 1,
-        long: &["count", "repeated", "unique"],
-        ..reader("uniq", "cdui", "fsw", Operands::Paths)
-    },
-    Reader {
-        long: &["characters=", "delimiter=", "fields=", "only-delimited", "output-delimiter="],
-        ..reader("cut", "sn", "dfbc", Operands::Paths)
-    },
-    reader("tr", "cdstC", "", Operands::Words),
-    reader("nl", "", "bwsn", Operands::Paths),
-    reader("tac", "", "", Operands::Paths),
-    reader("rev", "", "", Operands::Paths),
-    Reader {
-        long: &["format=", "printf=", "terse", "dereference"],
-        ..reader("stat", "Lft", "c", Operands::Paths)
-    },
-    Reader {
-        long: &["apparent-size", "human-readable", "max-depth=", "summarize"],
-        ..reader("du", "abchkmsxS0", "d", Operands::Paths)
-    },
-    Reader {
-        long: &["brief", "mime", "mime-encoding", "mime-type"],
-        ..reader("file", "bhiLk", "", Operands::Paths)
-    },
-    Reader {
-        long: &["dirsfirst", "noreport", "prune"],
-        ..reader("tree", "adfgipshDFCrtu", "LIP", Operands::Paths)
-    },
-    reader("md5sum", "bt", "", Operands::Paths),
-    reader("sha1sum", "bt", "", Operands::Paths),
-    reader("sha256sum", "bt", "", Operands::Paths),
-    reader("realpath", "em", "", Operands::Paths),
-    reader("readlink", "efm", "", Operands::Paths),
-    reader("basename", "az", "s", Operands::Words),
-    reader("dirname", "z", "", Operands::Words),
-    reader("pwd", "LP", "", Operands::None),
-    reader("true", "", "", Operands::None),
-    reader("false", "", "", Operands::None),
-    reader(":", "", "", Operands::None),
-    reader("whoami", "", "", Operands::None),
-    reader("id", "gGnru", "", Operands::None),
-    reader("uname", "amnrsvpio", "", Operands::None),
-    reader("nproc", "", "", Operands::None),
-    reader("arch", "", "", Operands::None),
-    Reader { long: &["utc"], ..reader("date", "uIR", "", Operands::Formats) },
-    reader("which", "a", "", Operands::Words),
-    reader("type", "atp", "", Operands::Words),
-    reader("echo", "neE", "", Operands::Words),
-    reader("printf", "", "", Operands::Words),
-    reader("seq", "w", "sf", Operands::Words),
-    reader("sleep", "", "", Operands::Words),
-];
-
-const HEAD_LONG: &[&str] = &["bytes=", "lines=", "quiet", "verbose"];
-const DIFF_LONG: &[&str] =
-    &["brief", "color=", "ignore-all-space", "ignore-case", "side-by-side", "unified", "unified="];
-const GREP_FLAGS: &str = "inHhlLcvwxsoqEFGPyr";
-
-/// What the command looks at; `None` when it is not known to only read.
+/// What the command looks at; `None` when it is not known to only read. Patterns have become names before.
 pub(super) fn reading(command: &Opened) -> Option<Reading> {
     let is_known = command.tail == Tail::None && command.doubt.is_none();
     if !is_known || command.words.iter().any(|word| word.is_glob) {
@@ -246,13 +52,91 @@ pub(super) fn reading(command: &Opened) -> Option<Reading> {
     }
     let texts = command.texts();
     let (program, words) = texts.split_first()?;
-    match standard_name(program)? {
+    let name = standard_name(program)?;
+    if versions::only_tells_version(name, words) {
+        return Some(Reading::default());
+    }
+    match name {
         "find" => find::reading(words),
         "git" => git::reading(words),
+        "jq" => jq::reading(words),
+        "sed" => sed::reading(words),
         "command" => matches!(words, ["-v" | "-V", ..]).then(Reading::default),
+        "test" => only_tests(words).then(Reading::default),
+        "ps" => words.iter().all(|word| PS_WORDS.contains(word)).then(Reading::default),
         name => READERS.iter().find(|reader| reader.name == name)?.reading(words),
     }
 }
+
+/// Programs that run what a text in their words says, in languages that are not read here.
+const INTERPRETERS: &[&str] = &[
+    "awk",
+    "gawk",
+    "lua",
+    "make",
+    "mawk",
+    "node",
+    "osascript",
+    "perl",
+    "php",
+    "python",
+    "python3",
+    "ruby",
+    "sed",
+    "vi",
+    "vim",
+];
+
+/// Whether a command may run a program without its words being a command: by a script of `sed`, or by a text in another
+/// language that names it.
+pub(super) fn may_run(command: &Opened, program: &str) -> bool {
+    let texts = command.texts();
+    let Some((name, words)) = texts.split_first() else { return false };
+    let name = file_name(name);
+    let names = |word: &&str| {
+        word.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'))
+            .any(|part| part == program)
+    };
+    // In these bash runs what stands in the brackets of a variable's name.
+    let names_variable =
+        name == "test" && !only_tests(words) || name == "printf" && words.first() == Some(&"-v");
+    names_variable
+        || name == "sed" && sed::may_run(words)
+        || INTERPRETERS.contains(&name) && words.iter().any(names)
+}
+
+/// Why a command is not known to only read, in words that follow "since".
+pub(super) fn why_unknown(command: &Opened) -> String {
+    let texts = command.texts();
+    let program = texts.first().copied().unwrap_or_default();
+    let name = standard_name(program).unwrap_or(program);
+    let is_reader = matches!(name, "find" | "jq" | "ps" | "sed" | "test")
+        || READERS.iter().any(|reader| reader.name == name);
+    match texts.get(1) {
+        _ if command.tail == Tail::Unknown && is_reader => {
+            format!("it hands {} words that are not known", file_name(program))
+        }
+        _ if is_reader => format!("{program} is not known to only read with these words"),
+        Some(subcommand) if name == "git" => {
+            format!("git {subcommand} is not known to only read with these words")
+        }
+        _ => format!("{program} is not known to only read"),
+    }
+}
+
+/// What `test` compares. With other options bash runs what stands in a word.
+const TESTS: &[&str] = &[
+    "-a", "-d", "-e", "-ef", "-eq", "-f", "-ge", "-gt", "-h", "-le", "-L", "-lt", "-n", "-ne", "-nt", "-o",
+    "-ot", "-r", "-s", "-w", "-x", "-z",
+];
+
+fn only_tests(words: &[&str]) -> bool {
+    words.iter().all(|word| !word.starts_with('-') || TESTS.contains(word))
+}
+
+/// Words of `ps` that show no environment of a process, which may hold keys.
+const PS_WORDS: &[&str] =
+    &["a", "ax", "aux", "auxf", "auxw", "auxww", "ux", "x", "-A", "-a", "-e", "-ef", "-f", "-l", "-u", "-w"];
 
 impl Reader {
     fn reading(&self, words: &[&str]) -> Option<Reading> {

@@ -2,15 +2,17 @@
 
 use std::{fmt, path::Path, str::FromStr};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
-
-use super::shell;
-use crate::tools::Effect;
+use super::{
+    opened::file_name,
+    pattern::{Holds, Pattern},
+    shell,
+};
+use crate::tools::{self, Effect};
 
 /// Characters of the longest rule: a command line that someone reads before they allow it.
 const MAX_RULE_CHARS: usize = 1_000;
 
-const SUBJECTS: &str = "it begins with one of command, edit, read, tool, effect, host, and a colon, such as `command: cargo test`";
+const SUBJECTS: &str = "it begins with one of command, exactly, edit, read, tool, effect, host, and a colon, such as `command: cargo test`";
 
 /// One rule, as `command: cargo test`.
 #[derive(Clone, Debug)]
@@ -28,8 +30,13 @@ enum Subject {
         /// same line to the letter.
         words: Option<Vec<String>>,
     },
-    Edit(Gitignore),
-    Read(Gitignore),
+    /// One command with these words and no others, or the same line to the letter.
+    Exactly {
+        line: String,
+        words: Option<Vec<String>>,
+    },
+    Edit(Pattern),
+    Read(Pattern),
     Tool(String),
     Effect(Effect),
     /// In small letters; behind `*.` all hosts below it.
@@ -65,8 +72,30 @@ impl Rule {
     /// The rule for a command that begins with these words; `None` when they cannot be written as one that is read the
     /// same way.
     pub(super) fn of_command(words: &[String]) -> Option<Self> {
-        let rule: Self = format!("command: {}", words.join(" ")).parse().ok()?;
-        matches!(&rule.subject, Subject::Command { words: Some(read), .. } if read == words).then_some(rule)
+        Self::of_words("command", words)
+    }
+
+    /// The rule for a command of these words and no others.
+    pub(super) fn of_exactly(words: &[String]) -> Option<Self> {
+        Self::of_words("exactly", words)
+    }
+
+    fn of_words(subject: &str, words: &[String]) -> Option<Self> {
+        let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let rule: Self = format!("{subject}: {}", line.join(" ")).parse().ok()?;
+        match &rule.subject {
+            Subject::Command { words: Some(read), .. } | Subject::Exactly { words: Some(read), .. } => {
+                (read == words).then_some(rule)
+            }
+            _ => None,
+        }
+    }
+
+    /// The rule for a line to the letter.
+    pub(super) fn of_line(line: &str) -> Option<Self> {
+        let line = line.trim();
+        let rule: Self = format!("exactly: {line}").parse().ok()?;
+        (rule.is_line(line) && !line.contains('\n')).then_some(rule)
     }
 
     /// The rule for a host; `None` when no rule can name it.
@@ -76,7 +105,10 @@ impl Rule {
 
     /// Whether a command line is the one that the rule spells.
     pub(super) fn is_line(&self, text: &str) -> bool {
-        matches!(&self.subject, Subject::Command { line, .. } if line == text.trim())
+        match &self.subject {
+            Subject::Command { line, .. } | Subject::Exactly { line, .. } => line == text.trim(),
+            _ => false,
+        }
     }
 
     pub(super) fn is_about_commands(&self) -> bool {
@@ -87,18 +119,51 @@ impl Rule {
         matches!(self.subject, Subject::Read(_))
     }
 
-    /// How the rule covers a command of these words.
+    /// Whether it is about files that commands touch.
+    pub(super) fn is_about_places(&self) -> bool {
+        self.is_about_reading() || self.is_about_editing()
+    }
+
+    pub(super) fn is_about_editing(&self) -> bool {
+        matches!(self.subject, Subject::Edit(_) | Subject::Effect(Effect::Edit))
+    }
+
+    pub(super) fn is_about_network(&self) -> bool {
+        matches!(self.subject, Subject::Host(_) | Subject::Effect(Effect::Network))
+    }
+
+    /// How the rule allows a command of these words.
     pub(super) fn coverage(&self, words: &[&str]) -> Coverage {
+        match &self.subject {
+            Subject::Command { words: Some(rule), .. } if words.starts_with(&texts(rule)) => {
+                Coverage::Words(rule.len())
+            }
+            Subject::Exactly { words: Some(rule), .. } if words == texts(rule) => Coverage::Words(rule.len()),
+            _ => Coverage::None,
+        }
+    }
+
+    /// How a rule that forbids or asks is about a command of these words. Where a program lies does not matter.
+    pub(super) fn guard(&self, words: &[&str]) -> Coverage {
         let Subject::Command { words: Some(rule), .. } = &self.subject else { return Coverage::None };
-        if words.len() >= rule.len() && rule.iter().zip(words).all(|(rule, word)| rule == word) {
+        let is_same = |index: usize, rule: &String, word: &str| {
+            rule == word || (index == 0 && !rule.contains('/') && file_name(word) == rule)
+        };
+        let mut pairs = rule.iter().zip(words).enumerate();
+        if words.len() >= rule.len() && pairs.all(|(index, (rule, word))| is_same(index, rule, word)) {
             return Coverage::Words(rule.len());
         }
-        // `/usr/bin/git -C . push` for `git push`.
+        // `git -C . push` for `git push`.
         let mut rest = words.iter();
-        let is_scattered = rule.iter().enumerate().all(|(index, wanted)| {
-            rest.any(|word| *word == wanted || (index == 0 && word.rsplit('/').next() == Some(wanted)))
-        });
+        let is_scattered =
+            rule.iter().enumerate().all(|(index, wanted)| rest.any(|word| is_same(index, wanted, word)));
         if is_scattered { Coverage::Scattered } else { Coverage::None }
+    }
+
+    /// The program that a rule for commands is about.
+    pub(super) fn program(&self) -> Option<&str> {
+        let Subject::Command { words: Some(rule), .. } = &self.subject else { return None };
+        rule.first().map(|program| file_name(program))
     }
 
     /// Whether the rule could cover a command of these words and further ones.
@@ -107,13 +172,23 @@ impl Rule {
         rule.len() > words.len() && rule.iter().zip(words).all(|(rule, word)| rule == word)
     }
 
-    /// Whether the rule is about a file at this place, relative to its root, or about a folder above it.
-    pub(super) fn covers_path(&self, effect: Effect, relative: &Path) -> bool {
-        let glob = match (&self.subject, effect) {
-            (Subject::Edit(glob), Effect::Edit) | (Subject::Read(glob), Effect::Read) => glob,
-            _ => return false,
-        };
-        !relative.has_root() && glob.matched_path_or_any_parents(relative, false).is_ignore()
+    /// Whether the rule is about a file at this place, or about a folder above it. `relative` is from the root that holds
+    /// it; `None` for what lies in no root.
+    pub(super) fn covers_path(&self, effect: Effect, relative: Option<&Path>, real: &Path) -> bool {
+        match (&self.subject, effect) {
+            (Subject::Edit(pattern), Effect::Edit) | (Subject::Read(pattern), Effect::Read) => {
+                pattern.covers(relative, real)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether something that the rule is about may lie below a folder.
+    pub(super) fn lies_below(&self, relative: Option<&Path>, real: &Path) -> Holds {
+        match &self.subject {
+            Subject::Edit(pattern) | Subject::Read(pattern) => pattern.lies_below(relative, real),
+            _ => Holds::No,
+        }
     }
 
     pub(super) fn covers_tool(&self, tool: &str) -> bool {
@@ -127,6 +202,7 @@ impl Rule {
     pub(super) fn covers_host(&self, host: &str) -> bool {
         let Subject::Host(named) = &self.subject else { return false };
         let host = host.to_ascii_lowercase();
+        let host = host.strip_suffix('.').unwrap_or(&host);
         match named.strip_prefix('*') {
             Some(ending) => host.ends_with(ending),
             None => host == *named,
@@ -135,7 +211,7 @@ impl Rule {
 
     /// Whether it says what it is about without a doubt: a rule that forbids must not mean one spelling only.
     pub fn is_plain(&self) -> bool {
-        !matches!(self.subject, Subject::Command { words: None, .. })
+        !matches!(self.subject, Subject::Command { words: None, .. } | Subject::Exactly { .. })
     }
 }
 
@@ -159,17 +235,66 @@ impl FromStr for Rule {
         let subject = match name {
             "command" => {
                 let words = shell::plain_words(about);
+                can_match(about, words.as_deref())?;
                 Subject::Command { line: about.to_owned(), words }
             }
-            "edit" => Subject::Edit(glob(about)?),
-            "read" => Subject::Read(glob(about)?),
-            "tool" => Subject::Tool(about.to_owned()),
+            "exactly" => Subject::Exactly { line: about.to_owned(), words: shell::plain_words(about) },
+            "edit" => Subject::Edit(Pattern::read(about)?),
+            "read" => Subject::Read(Pattern::read(about)?),
+            "tool" => Subject::Tool(tool(about)?),
             "effect" => Subject::Effect(effect(about)?),
             "host" => Subject::Host(host(about)?),
             _ => return Err(format!("{:?} is no rule: {SUBJECTS}", shown())),
         };
         Ok(Self { text: format!("{name}: {about}"), subject })
     }
+}
+
+fn texts(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-+,:=@%^{}".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.contains('\'') {
+        return format!("'{word}'");
+    }
+    let escaped = |c: char| matches!(c, '"' | '\\' | '$' | '`').then_some('\\').into_iter().chain([c]);
+    format!("\"{}\"", word.chars().flat_map(escaped).collect::<String>())
+}
+
+/// What is no command that anyone runs is not taken for one.
+fn can_match(about: &str, words: Option<&[String]>) -> Result<(), String> {
+    let shorter = about.strip_suffix('*').map(|rest| rest.trim_end_matches([' ', ':']));
+    if words.is_none()
+        && let Some(shorter) = shorter.filter(|rest| shell::plain_words(rest).is_some())
+    {
+        return Err(format!(
+            "`command: {about}` would only match a * that is typed so: write `command: {shorter}`, which covers any further words"
+        ));
+    }
+    let Some([program, rest @ ..]) = words else { return Ok(()) };
+    if program.contains(' ') && !program.contains('/') {
+        return Err(format!("{about:?} names one program with blanks in its name: write it without quotes"));
+    }
+    if rest.is_empty() && tools::NAMES.contains(&program.as_str()) {
+        return Err(format!("{program} is a tool and no command: write `tool: {program}`"));
+    }
+    Ok(())
+}
+
+fn tool(name: &str) -> Result<String, String> {
+    if tools::NAMES.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    Err(format!(
+        "there is no tool {name:?}: write one of {}, or `command: …` for a program",
+        tools::NAMES.join(", ")
+    ))
 }
 
 fn effect(name: &str) -> Result<Effect, String> {
@@ -185,27 +310,11 @@ fn effect(name: &str) -> Result<Effect, String> {
 fn host(name: &str) -> Result<String, String> {
     let bare = name.strip_prefix("*.").unwrap_or(name);
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    if bare.is_empty() || !bare.chars().all(fits) {
+    let bare = bare.strip_suffix('.').unwrap_or(bare);
+    if bare.is_empty() || !bare.chars().all(fits) || bare.split('.').any(str::is_empty) {
         return Err(format!("{name:?} is no host: write one as docs.rs, or *.docs.rs for all below it"));
     }
-    Ok(name.to_ascii_lowercase())
-}
-
-/// A pattern as in `.gitignore`, relative to a root of the workspace.
-fn glob(pattern: &str) -> Result<Gitignore, String> {
-    if pattern.starts_with(['!', '#', '~']) || pattern.contains("..") {
-        return Err(format!(
-            "{pattern:?} is no pattern of paths: write one relative to the project, as src/** or *.md"
-        ));
-    }
-    let mut builder = GitignoreBuilder::new("");
-    let added = builder.add_line(None, pattern).map(|_| ());
-    let built = added.and_then(|()| builder.build());
-    match built {
-        Ok(glob) if !glob.is_empty() => Ok(glob),
-        Ok(_) => Err(format!("{pattern:?} is no pattern of paths, such as src/** or *.md")),
-        Err(error) => Err(format!("{pattern:?} is no pattern of paths: {error}")),
-    }
+    Ok(name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase())
 }
 
 impl fmt::Display for Rule {
@@ -242,13 +351,13 @@ mod tests {
         check(
             "cargo test",
             expect![[
-                r#""cargo test" is no rule: it begins with one of command, edit, read, tool, effect, host, and a colon, such as `command: cargo test`"#
+                r#""cargo test" is no rule: it begins with one of command, exactly, edit, read, tool, effect, host, and a colon, such as `command: cargo test`"#
             ]],
         );
         check(
             "comand: ls",
             expect![[
-                r#""comand: ls" is no rule: it begins with one of command, edit, read, tool, effect, host, and a colon, such as `command: cargo test`"#
+                r#""comand: ls" is no rule: it begins with one of command, exactly, edit, read, tool, effect, host, and a colon, such as `command: cargo test`"#
             ]],
         );
         check("command: ", expect![[r#""command:" says nothing behind its colon"#]]);
@@ -269,18 +378,82 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_that_could_never_match_says_what_to_write() {
+        check(
+            "tool: run_comand",
+            expect![[
+                r#"there is no tool "run_comand": write one of apply_patch, delete_file, edit_file, fetch_url, list_files, move_file, read_file, read_job, run_command, search, stop_job, write_file, or `command: …` for a program"#
+            ]],
+        );
+        check(
+            "command: npm *",
+            expect![
+                "`command: npm *` would only match a * that is typed so: write `command: npm`, which covers any further words"
+            ],
+        );
+        check(
+            "command: npm:*",
+            expect![
+                "`command: npm:*` would only match a * that is typed so: write `command: npm`, which covers any further words"
+            ],
+        );
+        check(
+            "command: 'npm test'",
+            expect![[r#""'npm test'" names one program with blanks in its name: write it without quotes"#]],
+        );
+        check(
+            "command: run_command",
+            expect!["run_command is a tool and no command: write `tool: run_command`"],
+        );
+        check(
+            "host: .docs.rs",
+            expect![[r#"".docs.rs" is no host: write one as docs.rs, or *.docs.rs for all below it"#]],
+        );
+        check("host: docs.rs.", expect!["ok host: docs.rs."]);
+        check(
+            "edit: ~/docs",
+            expect![[
+                r#""~/docs" is no pattern of paths: write one relative to the project, as src/** or *.md"#
+            ]],
+        );
+        check("edit: ./docs/**", expect!["ok edit: ./docs/**"]);
+        check("command: ls *.js", expect!["ok command: ls *.js"]);
+    }
+
+    #[test]
     fn a_command_rule_goes_word_by_word() {
         let rule: Rule = "command: git push".parse().unwrap();
         assert_eq!(rule.coverage(&["git", "push", "origin"]), Coverage::Words(2));
         assert_eq!(rule.coverage(&["git", "pushy"]), Coverage::None);
-        assert_eq!(rule.coverage(&["/usr/bin/git", "-C", ".", "push"]), Coverage::Scattered);
-        assert_eq!(rule.coverage(&["push", "git"]), Coverage::None);
+        assert_eq!(rule.coverage(&["/usr/bin/git", "push"]), Coverage::None);
+        assert_eq!(rule.guard(&["/usr/bin/git", "push"]), Coverage::Words(2));
+        assert_eq!(rule.guard(&["/usr/bin/git", "-C", ".", "push"]), Coverage::Scattered);
+        assert_eq!(rule.guard(&["push", "git"]), Coverage::None);
+    }
+
+    #[test]
+    fn a_rule_for_exactly_one_command_covers_no_further_words() {
+        let rule = Rule::of_exactly(&["rm".to_owned(), "a b.txt".to_owned()]).unwrap();
+        assert_eq!(rule.to_string(), "exactly: rm 'a b.txt'");
+        assert_eq!(rule.coverage(&["rm", "a b.txt"]), Coverage::Words(2));
+        assert_eq!(rule.coverage(&["rm", "a b.txt", "-rf", "src"]), Coverage::None);
+    }
+
+    #[test]
+    fn words_of_any_kind_make_a_rule_that_is_read_the_same() {
+        for word in ["", "a b", "it's", "\"$x\"`\\", "*.js", "print(1)", "'\"'"] {
+            let words = ["echo".to_owned(), word.to_owned()];
+            let rule = Rule::of_command(&words).unwrap();
+            assert_eq!(rule.coverage(&["echo", word]), Coverage::Words(2), "{rule}");
+        }
     }
 
     #[test]
     fn a_path_rule_covers_what_lies_below() {
-        let covers =
-            |rule: &str, path: &str| rule.parse::<Rule>().unwrap().covers_path(Effect::Edit, Path::new(path));
+        let covers = |rule: &str, path: &str| {
+            let real = Path::new("/p").join(path);
+            rule.parse::<Rule>().unwrap().covers_path(Effect::Edit, Some(Path::new(path)), &real)
+        };
         assert!(covers("edit: src/**", "src/a/b.rs") && covers("edit: src", "src/a.rs"));
         assert!(covers("edit: *.md", "docs/a.md") && covers("edit: /a.md", "a.md"));
         assert!(!covers("edit: src/**", "lib/src.rs") && !covers("read: src", "src/a.rs"));

@@ -56,7 +56,7 @@ pub(super) fn forbidden<'r>(
             for command in shell::commands_of_script(&text).into_iter().map(opened::open) {
                 for command in command.all() {
                     let texts = command.texts();
-                    let broken = deny.iter().find(|rule| matches!(rule.coverage(&texts), Coverage::Words(_)));
+                    let broken = deny.iter().find(|rule| matches!(rule.guard(&texts), Coverage::Words(_)));
                     if let Some(rule) = broken {
                         return Some(Forbidden { rule, script: name });
                     }

@@ -10,7 +10,7 @@ mod quotes;
 use tree_sitter::{Node, Parser};
 
 pub(super) use anywhere::commands_of_script;
-use quotes::{is_unquoted_brace, quoted};
+use quotes::{STATUS, is_unquoted_brace, quoted, with_statuses};
 
 /// Bytes of the longest text that is looked at: more is a script, which nobody reads in a question either.
 const MAX_BYTES: usize = 4_000;
@@ -159,7 +159,21 @@ impl<'t> Reader<'t> {
                 Ok(())
             }
             "redirected_statement" => self.redirected(node, depth),
+            "test_command" => {
+                self.commands.push(self.bracket(node)?);
+                Ok(())
+            }
             kind => Err(because(kind)),
+        }
+    }
+
+    /// `[ -f x ]`, which to a shell is a program as any other: read as `test -f x`.
+    fn bracket(&self, node: Node<'_>) -> Result<Simple, String> {
+        let inner = self.source(node).strip_prefix("[ ").and_then(|text| text.strip_suffix(" ]"));
+        let mut commands = parse(&format!("test {}", inner.ok_or_else(|| because(node.kind()))?))?;
+        match (commands.pop(), commands.is_empty()) {
+            (Some(simple), true) if simple.reads.is_empty() && simple.writes.is_empty() => Ok(simple),
+            _ => Err(because(node.kind())),
         }
     }
 
@@ -262,11 +276,19 @@ impl<'t> Reader<'t> {
             }
             "string" => {
                 let inner = self.source(node).strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-                let is_text = |child: Node<'_>| matches!(child.kind(), "\"" | "string_content");
+                let is_text = |child: Node<'_>| {
+                    matches!(child.kind(), "\"" | "string_content") || self.is_status(child)
+                };
                 if let Some(other) = children(node).find(|child| !is_text(*child)) {
                     return Err(because(other.kind()));
                 }
-                quoted(inner.ok_or(NOT_READ)?, word)
+                let statuses = children(node).filter(|child| self.is_status(*child));
+                let inner = with_statuses(inner.ok_or(NOT_READ)?, node.start_byte() + 1, statuses)?;
+                quoted(&inner, word)
+            }
+            _ if self.is_status(node) => {
+                word.text.push('0');
+                Ok(())
             }
             "concatenation" => {
                 for (index, child) in children(node).enumerate() {
@@ -279,6 +301,11 @@ impl<'t> Reader<'t> {
             }
             kind => Err(because(kind)),
         }
+    }
+
+    /// How the last command ended: a number, whichever.
+    fn is_status(&self, node: Node<'_>) -> bool {
+        node.kind() == "simple_expansion" && self.source(node) == STATUS
     }
 
     /// Parts of a word touch each other.
@@ -355,7 +382,7 @@ fn because(kind: &str) -> String {
         | "arithmetic_expansion"
         | "ansi_c_string"
         | "translated_string" => "uses the values of variables or of other commands",
-        "variable_assignment" | "variable_assignments" => "sets variables only",
+        "variable_assignment" | "variable_assignments" => "sets variables that other commands may use",
         "heredoc_redirect" | "herestring_redirect" | "<<" | "<<<" => "has a document as its input",
         "&" => "runs something in the background",
         "|&" | "&>" | "&>>" => "uses an operator that shells read differently",

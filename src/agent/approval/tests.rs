@@ -1,3 +1,5 @@
+mod guarded;
+mod nuisance;
 #[cfg(unix)]
 mod really_run;
 mod scripts;
@@ -29,6 +31,9 @@ impl Place {
             ("src/b.rs", "b"),
             (".env", "KEY=1"),
             (".git/config", "[core]\n"),
+            (".git/HEAD", "ref: refs/heads/main\n"),
+            (".git/objects/x", ""),
+            (".git/refs/x", ""),
             ("docs/c.md", ""),
         ] {
             std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
@@ -121,7 +126,7 @@ fn commands_that_only_read_the_workspace_need_no_question() {
             ls -la => allow
             cat a.txt src/b.rs | head -5 => allow
             pwd && ls src; wc -l a.txt => allow
-            cd src && cat b.rs && cat ../a.txt => ask: it reads outside the workspace, at ../a.txt
+            cd src && cat b.rs && cat ../a.txt => ask: it reads outside the workspace, at ../a.txt [exactly: cd src && cat b.rs && cat ../a.txt]
             grep -rn 'fn main' src => allow
             grep -c a a.txt 2>/dev/null => allow
             rg -n main src => allow
@@ -161,23 +166,23 @@ fn a_reader_asks_where_it_would_leave_the_workspace_or_show_a_secret() {
             "date 01010000",
         ],
         expect![[r#"
-            cat ../beside.txt => ask: it reads outside the workspace, at ../beside.txt
-            cat /etc/passwd => ask: it reads outside the workspace, at /etc/passwd
+            cat ../beside.txt => ask: it reads outside the workspace, at ../beside.txt [exactly: cat ../beside.txt]
+            cat /etc/passwd => ask: it reads outside the workspace, at /etc/passwd [exactly: cat /etc/passwd]
             cat .env => ask: .env may hold keys or passwords
             cat < .env => ask: .env may hold keys or passwords
-            grep -r KEY . => ask: it may show secrets below .
-            cd .. && ls => ask: it goes outside the workspace, to ..
-            cd src && cat ../../beside.txt => ask: it reads outside the workspace, at ../../beside.txt
-            cat * => ask: it may get an option from the name of a file, by *
-            git diff => ask: git is not known to only read [command: git diff]
-            git show HEAD:.env => ask: git is not known to only read [command: git show]
-            git branch new => ask: git is not known to only read [command: git branch new]
-            sort -o a.txt a.txt => ask: sort is not known to only read [command: sort -o a.txt a.txt]
-            find . -delete => ask: find is not known to only read [command: find . -delete]
-            uniq a.txt b.txt => ask: uniq is not known to only read [command: uniq a.txt b.txt]
-            tail -f a.txt => ask: tail is not known to only read [command: tail -f a.txt]
-            ./ls => ask: ./ls is not known to only read [command: ./ls]
-            date 01010000 => ask: date is not known to only read [command: date 01010000]
+            grep -r KEY . => ask: it may show files with secrets below .
+            cd .. && ls => ask: it goes outside the workspace, to .. [exactly: cd .. && ls]
+            cd src && cat ../../beside.txt => ask: it reads outside the workspace, at ../../beside.txt [exactly: cd src && cat ../../beside.txt]
+            cat * => allow
+            git diff => allow
+            git show HEAD:.env => ask: HEAD:.env may hold keys or passwords [command: git show]
+            git branch new => ask: git branch is not known to only read with these words [exactly: git branch new]
+            sort -o a.txt a.txt => ask: sort is not known to only read with these words [exactly: sort -o a.txt a.txt]
+            find . -delete => ask: find is not known to only read with these words [exactly: find . -delete]
+            uniq a.txt b.txt => ask: uniq is not known to only read with these words [exactly: uniq a.txt b.txt]
+            tail -f a.txt => ask: tail is not known to only read with these words [exactly: tail -f a.txt]
+            ./ls => ask: ./ls is not known to only read [exactly: ./ls]
+            date 01010000 => ask: date is not known to only read with these words [exactly: date 01010000]
         "#]],
     );
 }
@@ -226,45 +231,45 @@ fn what_a_shell_would_expand_or_hide_asks() {
             "",
         ],
         expect![[r#"
-            echo $(touch x) => ask: it runs a command inside another [command: echo $(touch x)]
-            echo `touch x` => ask: it runs a command inside another [command: echo `touch x`]
-            echo "$(touch x)" => ask: it runs a command inside another [command: echo "$(touch x)"]
-            cat <(touch x) => ask: it runs a command inside another [command: cat <(touch x)]
-            echo hi > x => ask: it writes to x
+            echo $(touch x) => ask: it runs a command inside another [exactly: echo $(touch x)]
+            echo `touch x` => ask: it runs a command inside another [exactly: echo `touch x`]
+            echo "$(touch x)" => ask: it runs a command inside another [exactly: echo "$(touch x)"]
+            cat <(touch x) => ask: it runs a command inside another [exactly: cat <(touch x)]
+            echo hi > x => ask: it writes to x [exactly: echo hi > x]
             ls > /dev/sda1x => deny: askls never runs this, since it overwrites a disk
-            echo $HOME => ask: it uses the values of variables or of other commands [command: echo $HOME]
-            PATH=. ls => ask: it sets PATH
-            LD_PRELOAD=x ls => ask: it sets LD_PRELOAD
-            a=b => ask: it sets variables only [command: a=b]
+            echo $HOME => ask: it uses the values of variables or of other commands [exactly: echo $HOME]
+            PATH=. ls => ask: it sets PATH [exactly: PATH=. ls]
+            LD_PRELOAD=x ls => ask: it sets LD_PRELOAD [exactly: LD_PRELOAD=x ls]
+            a=b => ask: it sets variables that other commands may use [exactly: a=b]
             eval ls => ask: it changes or hides what runs, by eval
             . ./x => ask: it changes or hides what runs, by .
             sudo ls => ask: it runs with other rights, by sudo
-            ls & => ask: it runs something in the background [command: ls &]
-            ls |& cat => ask: it uses an operator that shells read differently [command: ls |& cat]
+            ls & => ask: it runs something in the background [exactly: ls &]
+            ls |& cat => ask: it uses an operator that shells read differently [exactly: ls |& cat]
             ls
             touch x => ask: it has more than one line
-            ls # comment => ask: it has a comment [command: ls # comment]
-            echo {a,b} => ask: it uses braces without quotes [command: echo {a,b}]
-            cat ~/x => ask: it names a home folder by ~ [command: cat ~/x]
-            l\s => ask: it uses a backslash without quotes [command: l\s]
-            echo a!b => ask: it uses ! in a word [command: echo a!b]
-            echo 'open => ask: it is not understood as a command line [command: echo 'open]
+            ls # comment => ask: it has a comment [exactly: ls # comment]
+            echo {a,b} => ask: it uses braces without quotes [exactly: echo {a,b}]
+            cat ~/x => ask: it names a home folder by ~ [exactly: cat ~/x]
+            l\s => ask: it uses a backslash without quotes [exactly: l\s]
+            echo a!b => ask: it uses ! in a word [exactly: echo a!b]
+            echo 'open => ask: it is not understood as a command line [exactly: echo 'open]
             cat << E
             E => ask: it has more than one line
-            f() { ls; }; f => ask: it defines a function [command: f() { ls; }; f]
-            if true; then ls; fi => ask: it uses more of the shell's language than plain commands [command: if true; then ls; fi]
+            f() { ls; }; f => ask: it defines a function [exactly: f() { ls; }; f]
+            if true; then ls; fi => ask: it uses more of the shell's language than plain commands [exactly: if true; then ls; fi]
             env => ask: it shows all variables of the environment
-            xargs ls => ask: ls is not known to only read
+            xargs ls => ask: it hands ls words that are not known [exactly: xargs ls]
             xargs sh => ask: it hands a shell words that are not known
-            find . -exec ls {} \; => ask: find is not known to only read
-            find . -exec {} \; => ask: find is not known to only read
+            find . -exec ls {} \; => ask: find is not known to only read with these words [exactly: find . -exec ls {} ';']
+            find . -exec {} \; => ask: find is not known to only read with these words [exactly: find . -exec {} ';']
             find . -exec sh -c 'cat {}' \; => ask: it hands a shell words that are not known
             xargs -I{} cat {} => ask: it fills in words that are not known
             ./env ls => ask: it runs a program of its own that is called env
-            é => ask: it holds characters beyond ASCII without quotes [command: é]
-            ls x => ask: it holds characters beyond ASCII without quotes [command: ls x]
-            $x => ask: it uses the values of variables or of other commands [command: $x]
-            [ -f a.txt ] => ask: it uses more of the shell's language than plain commands [command: [ -f a.txt ]]
+            é => ask: it holds characters beyond ASCII without quotes [exactly: é]
+            ls x => ask: it holds characters beyond ASCII without quotes [exactly: ls x]
+            $x => ask: it uses the values of variables or of other commands [exactly: $x]
+            [ -f a.txt ] => allow
              => ask: it is not understood as a command line
         "#]],
     );
@@ -301,11 +306,11 @@ fn deny_beats_ask_and_ask_beats_allow() {
             ls && git push => deny: the user's rule `command: git push` forbids it
             timeout 5 git push => deny: the user's rule `command: git push` forbids it
             sh -c 'git push' => deny: the user's rule `command: git push` forbids it
-            git -C . push => ask: of the rule `command: git push` in deny
-            /usr/bin/git push => ask: of the rule `command: git push` in deny
-            git push& => ask: of the rule `command: git push` in deny
-            xargs git => ask: of the rule `command: git push` in deny
-            g=git; $g push => ask: of the rule `command: git push` in deny
+            git -C . push => ask: the rule `command: git push` in deny may be about it: its words stand in it with others between them; with a yes it runs all the same [exactly: git -C . push]
+            /usr/bin/git push => deny: the user's rule `command: git push` forbids it
+            git push& => deny: the user's rule `command: git push` forbids it
+            xargs git => ask: the rule `command: git push` in deny may be about it: it gets further words that are not known; with a yes it runs all the same [exactly: xargs git]
+            g=git; $g push => ask: the rule `command: git push` in deny may be about it: it sets variables that other commands may use; with a yes it runs all the same [exactly: g=git; $g push]
             make install => ask: of the rule `command: make install` in ask
             make => allow
             find . -exec rm {} \; => deny: the user's rule `command: rm` forbids it
@@ -371,18 +376,18 @@ fn a_rule_covers_no_option_that_runs_or_writes_and_no_secret() {
         ],
         expect![[r#"
             find . -name a.txt => allow
-            find . -name a.txt -exec touch x ';' => ask: find is not known to only read
-            find . -fprint x => ask: find is not known to only read [command: find . -fprint x]
+            find . -name a.txt -exec touch x ';' => ask: find is not known to only read with these words [exactly: find . -name a.txt -exec touch x ';']
+            find . -fprint x => ask: find is not known to only read with these words [exactly: find . -fprint x]
             find . -delete => allow
             git commit -m x => allow
-            git -c core.pager=x log => ask: git is not known to only read [command: git -c core.pager=x log]
+            git -c core.pager=x log => ask: git -c is not known to only read with these words [exactly: git -c core.pager=x log]
             cp a.txt b.txt => allow
-            cp .env b.txt => ask: cp is not known to only read [command: cp .env b.txt]
-            cp a.txt .git/hooks/x => ask: cp is not known to only read [command: cp a.txt .git/hooks/x]
-            cp --target=.env a.txt => ask: cp is not known to only read [command: cp --target=.env a.txt]
+            cp .env b.txt => ask: .env may hold keys or passwords [exactly: cp .env b.txt]
+            cp a.txt .git/hooks/x => ask: cp is not known to only read [exactly: cp a.txt .git/hooks/x]
+            cp --target=.env a.txt => ask: --target=.env may hold keys or passwords [exactly: cp --target=.env a.txt]
             echo hi > docs/new.md => allow
-            echo hi > src/new.rs => ask: it writes to src/new.rs
-            cat a.txt > .env => ask: it writes to .env
+            echo hi > src/new.rs => ask: it writes to src/new.rs [exactly: echo hi > src/new.rs]
+            cat a.txt > .env => ask: it writes to .env, which may hold keys or passwords
         "#]],
     );
 }
@@ -417,7 +422,7 @@ fn a_shell_of_another_kind_runs_only_what_a_rule_spells_to_the_letter() {
     assert_eq!(other("cargo test"), "allow");
     assert_eq!(
         other("cargo test & del x"),
-        "ask: it is for a shell whose language askls does not read [command: cargo test & del x]"
+        "ask: it is for a shell whose language askls does not read [exactly: cargo test & del x]"
     );
 }
 
@@ -445,58 +450,23 @@ fn paths_are_decided_by_their_rules() {
         "#]]);
 }
 
-// SPEC A4
 #[test]
-fn twenty_commands_need_few_questions_after_the_first_always() {
-    let mut place = nothing_said();
-    let mut questions = 0;
-    for text in [
-        "ls",
-        "cargo test",
-        "cat src/b.rs",
-        "grep -n fn src/b.rs",
-        "cargo test parser",
-        "cargo build --release",
-        "cargo test -- --nocapture",
-        "git status",
-        "git log --oneline -3",
-        "cargo build",
-        "cd src && ls",
-        "cargo test 2>&1 | tail -20",
-        "cargo build 2>&1 | head -50",
-        "git diff --stat",
-        "cargo test --lib a::b",
-        "wc -l src/b.rs",
-        "find src -name '*.rs'",
-        "RUST_BACKTRACE=1 cargo test",
-        "cargo fmt",
-        "timeout 60 cargo test",
-    ] {
-        if let Decision::Ask { always, .. } = place.run(text) {
-            questions += 1;
-            assert!(!always.is_empty(), "{text} can be allowed for good");
-            place.grants.allow_by(always);
-        }
-    }
-    assert_eq!(questions, 3, "cargo test, cargo build, cargo fmt");
-}
-
-#[test]
-fn a_grant_for_the_thread_covers_the_letter_and_no_more() {
+fn a_grant_for_the_thread_covers_the_same_command_and_no_more() {
     let mut place = Place::new(&[], &["command: make"], &["command: git push"]);
     for text in ["touch x", "make", "echo $x", "git push"] {
         place.grants.allow(&command(text));
     }
     place.check(
-        &["touch x", "touch x y", "make", "make all", "echo $x", "git push"],
+        &["touch x", " touch   'x'", "touch x y", "make", "make all", "echo $x", "git push"],
         expect![[r#"
-        touch x => allow
-        touch x y => ask: touch is not known to only read [command: touch x y]
-        make => allow
-        make all => ask: of the rule `command: make` in ask
-        echo $x => allow
-        git push => deny: the user's rule `command: git push` forbids it
-    "#]],
+            touch x => allow
+             touch   'x' => allow
+            touch x y => ask: touch is not known to only read [exactly: touch x y]
+            make => allow
+            make all => ask: of the rule `command: make` in ask
+            echo $x => allow
+            git push => deny: the user's rule `command: git push` forbids it
+        "#]],
     );
 }
 

@@ -67,7 +67,7 @@ pub(in crate::agent) async fn before(
             }
         }
         Checked::Passed { .. } => Before::Ready(call, prepared),
-        Checked::Denied(who_and_why) => Before::Denied(call, prepared, who_and_why),
+        Checked::Denied(no) => Before::Denied(call, prepared, no.to_model),
         Checked::Cancelled => Before::Cancelled,
     }
 }
@@ -95,9 +95,7 @@ pub(in crate::agent) async fn after(
         Checked::Passed { .. } => {
             ("the call ran, and its output is lost by a fault inside askls".to_owned(), true)
         }
-        Checked::Denied(who_and_why) => {
-            (format!("the call ran, and its output is withheld: {who_and_why}"), true)
-        }
+        Checked::Denied(no) => (format!("the call ran, and its output is withheld: {}", no.to_model), true),
         Checked::Cancelled => {
             ("the turn was stopped before the user's hooks had seen what this call answered".to_owned(), true)
         }

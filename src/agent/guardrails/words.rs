@@ -7,7 +7,7 @@ use crate::{
 
 use super::{
     super::{Events, TurnContext, ending::Ending, reply::Reply, step::words, thread::Thread},
-    Checked, Matter,
+    Checked, Matter, No,
 };
 
 /// The question as it may be sent.
@@ -27,7 +27,7 @@ pub(in crate::agent) async fn admit(
     match guardrails.check(matter, None, &context.cancel, events).await {
         Checked::Passed { matter: Matter::Input { text, context }, .. } => Ok(UserMessage { text, context }),
         Checked::Passed { .. } => Err(denied("the question was not sent, by a fault of askls")),
-        Checked::Denied(who_and_why) => Err(denied(&format!("the question was not sent: {who_and_why}"))),
+        Checked::Denied(no) => Err(denied(&format!("the question was not sent: {}", no.told))),
         Checked::Cancelled => Err(Ending::cancelled(String::new())),
     }
 }
@@ -69,16 +69,19 @@ pub(in crate::agent) async fn judge(
             Ok(())
         }
         Checked::Cancelled => Err(Ending::cancelled(String::new())),
-        Checked::Denied(who_and_why) => Err(withhold(thread, &who_and_why)),
-        Checked::Passed { .. } => Err(withhold(thread, "a fault of askls")),
+        Checked::Denied(no) => Err(withhold(thread, &no)),
+        Checked::Passed { .. } => {
+            let fault = || "a fault of askls".to_owned();
+            Err(withhold(thread, &No { told: fault(), to_model: fault() }))
+        }
     }
 }
 
-fn withhold(thread: &mut Thread, who_and_why: &str) -> Ending {
-    let note = format!("[What I said here was withheld from the user: {who_and_why}]");
+fn withhold(thread: &mut Thread, no: &No) -> Ending {
+    let note = format!("[What I said here was withheld from the user: {}]", no.to_model);
     let note = AgentMessage { text: note, state: MessageState::Whole, raw: None };
     thread.push_step(vec![Item::Agent(note)]);
-    denied(&format!("the answer was withheld: {who_and_why}"))
+    denied(&format!("the answer was withheld: {}", no.told))
 }
 
 /// One message in the place of all that the model said. What its server sent of them would say the old words.

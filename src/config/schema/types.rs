@@ -393,7 +393,7 @@ impl<'de> Deserialize<'de> for GuardText {
     }
 }
 
-const RULE_PATTERN: &str = r"^\s*(command|edit|read|tool|effect|host)\s*:\s*\S";
+const RULE_PATTERN: &str = r"^\s*(command|exactly|edit|read|tool|effect|host)\s*:\s*\S";
 
 impl JsonSchema for RuleText {
     fn schema_name() -> Cow<'static, str> {

@@ -23,7 +23,7 @@ fn a_rule_that_cannot_be_read_is_told_with_its_line_and_what_fits() {
         .user("max_steps = 5\nallow = [\"cargo test\"]\nask = [\"edit: ../x\"]\ndeny = [\"command: rm && ls\", 3]\n")
         .check(expect![[r#"
             max_steps = 5 ($/config/askls/config.toml)
-            ! $/config/askls/config.toml:2:1: allow: "cargo test" is no rule: it begins with one of command, edit, read, tool, effect, host, and a colon, such as `command: cargo test`
+            ! $/config/askls/config.toml:2:1: allow: "cargo test" is no rule: it begins with one of command, exactly, edit, read, tool, effect, host, and a colon, such as `command: cargo test`
             ! $/config/askls/config.toml:3:1: ask: "../x" is no pattern of paths: write one relative to the project, as src/** or *.md
             ! $/config/askls/config.toml:4:1: deny: `command: rm && ls` would hold for this spelling only: name the program and its first words, as in `command: git push`
         "#]]);

@@ -4,6 +4,28 @@ use tree_sitter::Node;
 
 use super::{NOT_READ, Word, children};
 
+/// The variable that holds how the last command ended.
+pub(super) const STATUS: &str = "$?";
+
+/// A text that begins at `start`, with a number in the place of each `$?` in it.
+pub(super) fn with_statuses<'t>(
+    text: &str,
+    start: usize,
+    statuses: impl Iterator<Item = Node<'t>>,
+) -> Result<String, String> {
+    let mut text = text.to_owned();
+    let statuses: Vec<_> = statuses.collect();
+    for status in statuses.iter().rev() {
+        let at = status.start_byte().checked_sub(start).ok_or(NOT_READ)?;
+        let range = at..at + STATUS.len();
+        if text.get(range.clone()) != Some(STATUS) {
+            return Err(NOT_READ.to_owned());
+        }
+        text.replace_range(range, "0");
+    }
+    Ok(text)
+}
+
 /// What stands between double quotes.
 pub(super) fn quoted(source: &str, word: &mut Word) -> Result<(), String> {
     let mut characters = source.chars().peekable();

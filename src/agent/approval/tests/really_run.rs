@@ -24,8 +24,8 @@ const ASKING_TEXTS_RUN: usize = 300;
 
 /// Programs that the texts may use.
 const PROGRAMS: &[&str] = &[
-    "cat", "echo", "env", "find", "grep", "head", "ls", "nice", "printf", "sh", "bash", "sort", "timeout",
-    "true", "uniq", "wc", "xargs",
+    "basename", "cat", "echo", "env", "find", "grep", "head", "jq", "ls", "mkdir", "nice", "printf", "sed",
+    "sh", "bash", "sort", "test", "timeout", "true", "uniq", "wc", "xargs", "xxd",
 ];
 
 /// A workspace, and beside it the only folder in which programs are looked for.
@@ -53,7 +53,7 @@ impl Yard {
         {
             fs::write(yard.workspace.join(path), text).unwrap();
         }
-        yard.program("evil", &format!("echo evil >> {}", yard.mark.display()));
+        yard.make_evil();
         yard.program("good", "exit 0");
         for program in PROGRAMS {
             let place = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(program));
@@ -62,6 +62,10 @@ impl Yard {
             }
         }
         yard
+    }
+
+    fn make_evil(&self) {
+        self.program("evil", &format!("echo evil >> {}", self.mark.display()));
     }
 
     fn program(&self, name: &str, text: &str) {
@@ -135,6 +139,16 @@ const HARMLESS: &[&str] = &[
     "sort a.txt",
     "printf evil",
     "pwd",
+    "wc -l src/*.rs",
+    "cat *.txt",
+    "sed -n 1,2p a.txt",
+    "sed s/a/evil/ a.txt",
+    "[ -f a.txt ]",
+    "[ -d src ] && echo there",
+    "test -n evil",
+    "echo $?",
+    "echo \"evil $?\"",
+    "grep evil *.t?t",
 ];
 
 /// The forbidden one in its spellings.
@@ -167,6 +181,21 @@ const EVIL: &[&str] = &[
     "alias q=evil; q",
     "trap evil EXIT",
     "evil&",
+    "sed -n 2e a.txt",
+    "sed -e 2e a.txt",
+    "sed s/b/evil/e src/b.rs",
+    "sh -e -c evil",
+    "sh -c -e evil",
+    "bash -c -x evil",
+    "sh -c -- evil",
+    "bash +x -c evil",
+    "[ -f a.txt ] && evil",
+    "[ x ]; evil",
+    "test -v 'a[$(evil)]'",
+    "test -v 'a[`evil`]'",
+    "ev*",
+    "sh *.sh",
+    "find *.txt -exec evil \\;",
 ];
 
 fn commands() -> BoxedStrategy<String> {
@@ -328,7 +357,12 @@ fn no_text_that_needs_no_question_runs_or_writes_what_was_not_allowed() {
     });
     // Last, since these may leave something behind that runs on.
     asking.truncate(ASKING_TEXTS_RUN);
-    let found = asking.iter().filter(|text| yard.is_marked_by("/bin/bash", text)).count();
+    let runs_evil = |text: &&String| {
+        // One of them may have written over it.
+        yard.make_evil();
+        yard.is_marked_by("/bin/bash", text)
+    };
+    let found = asking.iter().filter(runs_evil).count();
     let asking = asking.len();
     println!(
         "{TEXTS} texts: {allowed} need no question; of {asking} that ask, {found} run the forbidden command"

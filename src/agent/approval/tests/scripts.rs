@@ -17,18 +17,18 @@ fn with_scripts(deny: &[&str], files: &[(&str, &str)]) -> Place {
 fn a_forbidden_command_is_forbidden_in_a_script_however_it_is_started() {
     let script = "#!/bin/sh\nset -e\nif [ -n \"$1\" ]; then\n  git push \"$1\"\nfi\n";
     let place = with_scripts(
-        &["git push *"],
+        &["command: git push"],
         &[("release.sh", script), ("tools/deep.sh", "for i in 1 2; do\n\tsh ./release.sh\ndone\n")],
     );
     place.check(
         &["sh release.sh", "bash -e release.sh -c", "./release.sh", "cd tools && cd .. && ./release.sh", "sh tools/deep.sh", "ls && env CI=1 sh release.sh"],
         expect![[r#"
-            sh release.sh => deny: the user's rule `git push *` forbids what is in release.sh
-            bash -e release.sh -c => deny: the user's rule `git push *` forbids what is in release.sh
-            ./release.sh => deny: the user's rule `git push *` forbids what is in ./release.sh
-            cd tools && cd .. && ./release.sh => deny: the user's rule `git push *` forbids what is in ./release.sh
-            sh tools/deep.sh => deny: the user's rule `git push *` forbids what is in ./release.sh
-            ls && env CI=1 sh release.sh => deny: the user's rule `git push *` forbids what is in release.sh
+            sh release.sh => deny: the user's rule `command: git push` forbids what is in release.sh
+            bash -e release.sh -c => deny: the user's rule `command: git push` forbids what is in release.sh
+            ./release.sh => deny: the user's rule `command: git push` forbids what is in ./release.sh
+            cd tools && cd .. && ./release.sh => deny: the user's rule `command: git push` forbids what is in ./release.sh
+            sh tools/deep.sh => deny: the user's rule `command: git push` forbids what is in ./release.sh
+            ls && env CI=1 sh release.sh => deny: the user's rule `command: git push` forbids what is in release.sh
         "#]],
     );
 }
@@ -36,13 +36,13 @@ fn a_forbidden_command_is_forbidden_in_a_script_however_it_is_started() {
 #[test]
 fn a_forbidden_command_is_forbidden_in_a_script_of_a_package() {
     let package = r#"{"scripts": {"prebuild": "git push", "build": "tsc", "lint": "eslint ."}}"#;
-    let place = with_scripts(&["git push *"], &[("package.json", package)]);
+    let place = with_scripts(&["command: git push"], &[("package.json", package)]);
     place.check(
         &["npm run build", "npm run lint", "yarn build", "npm install"],
         expect![[r#"
-            npm run build => deny: the user's rule `git push *` forbids what is in the script build of package.json
+            npm run build => deny: the user's rule `command: git push` forbids what is in the script build of package.json
             npm run lint => allow
-            yarn build => deny: the user's rule `git push *` forbids what is in the script build of package.json
+            yarn build => deny: the user's rule `command: git push` forbids what is in the script build of package.json
             npm install => allow
         "#]],
     );
@@ -51,7 +51,7 @@ fn a_forbidden_command_is_forbidden_in_a_script_of_a_package() {
 #[test]
 fn a_script_that_does_nothing_forbidden_goes_ahead() {
     let place = with_scripts(
-        &["git push *"],
+        &["command: git push"],
         &[("build.sh", "git pull && echo 'git push'\n"), ("run.py", "#!/usr/bin/python3\ngit push\n")],
     );
     place.check(

@@ -1,0 +1,283 @@
+//! Rules that forbid or ask, held against a command line: against its programs, the files that it touches and the machines
+//! that it talks to. Where it is not certain that a rule is about it, the user is asked and told why.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    command::{Judge, Text},
+    network,
+    opened::{self, Opened, Tail},
+    pattern::Holds,
+    readers,
+    rules::{Coverage, Rule},
+    shell,
+    touched::{Touched, touched},
+};
+use crate::{
+    tools::{CommandText, Effect, Grammar},
+    workspace::{paths, place::Place},
+};
+
+/// What the rules that forbid and those that ask make of a text.
+pub(super) enum Guarded<'r> {
+    No,
+    Forbidden(&'r Rule),
+    Asks {
+        /// In words that follow "since".
+        why: String,
+        certainty: Certainty,
+    },
+}
+
+/// Whether a rule is about a text for certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    Sure,
+    Unsure,
+}
+
+/// How one rule is about a text.
+enum About {
+    Surely,
+    /// Why it is not certain, as a sentence that goes on.
+    Perhaps(String),
+}
+
+/// A command with the folders in which it may run, and what it touches there.
+struct Placed<'c> {
+    command: &'c Opened,
+    touched: Spots,
+    /// Whether the text has gone to a folder that is not known.
+    is_lost: bool,
+}
+
+/// Where the words of a command lead.
+#[derive(Default)]
+struct Spots {
+    reads: Vec<Spot>,
+    below: Vec<Spot>,
+    writes: Vec<Spot>,
+    removes: Vec<Spot>,
+    reads_unseen: Option<&'static str>,
+    writes_unseen: Option<&'static str>,
+}
+
+/// A place as rules are held against it.
+struct Spot {
+    /// From the root that holds it.
+    relative: Option<PathBuf>,
+    real: PathBuf,
+}
+
+impl Judge<'_> {
+    pub(super) fn guarded(&self, command: &CommandText, text: &Text) -> Guarded<'_> {
+        let rules = &self.policy.rules;
+        if rules.guarding().next().is_none() {
+            return Guarded::No;
+        }
+        let placed = match text {
+            Text::Read(commands) => self.placed(command, commands),
+            Text::Unread(_) => Vec::new(),
+        };
+        // What is spelt out in a text that is not understood may run.
+        let spelt_out: Vec<Opened> = match (text, command.grammar) {
+            (Text::Unread(_), Grammar::Posix) => {
+                shell::commands_of_script(&command.text).into_iter().map(opened::open).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut asks = None;
+        for (rules, kind) in [(&rules.deny, "deny"), (&rules.ask, "ask")] {
+            for rule in rules {
+                match about(rule, &command.text, text, &placed, &spelt_out) {
+                    None => {}
+                    Some(About::Surely) if kind == "deny" => return Guarded::Forbidden(rule),
+                    // What is certain goes before what is not.
+                    Some(About::Surely) if !matches!(asks, Some((_, Certainty::Sure))) => {
+                        asks = Some((format!("of the rule `{rule}` in ask"), Certainty::Sure));
+                    }
+                    Some(About::Surely) => {}
+                    Some(About::Perhaps(detail)) => {
+                        let why = format!(
+                            "the rule `{rule}` in {kind} may be about it: {detail}; with a yes it runs all the same"
+                        );
+                        asks.get_or_insert((why, Certainty::Unsure));
+                    }
+                }
+            }
+        }
+        asks.map_or(Guarded::No, |(why, certainty)| Guarded::Asks { why, certainty })
+    }
+
+    fn placed<'c>(&self, command: &CommandText, commands: &'c [Opened]) -> Vec<Placed<'c>> {
+        let is_about_paths = self.policy.rules.guarding().any(Rule::is_about_places);
+        let mut folders: Vec<PathBuf> = self.ground.folder(command.folder.as_deref()).into_iter().collect();
+        let mut is_lost = folders.is_empty();
+        let mut placed = Vec::new();
+        for command in commands.iter().flat_map(Opened::all) {
+            if command.texts().first() == Some(&"cd") {
+                match self.go(&command.words, &folders) {
+                    Ok(more) => folders.extend(more),
+                    Err(_) => is_lost = true,
+                }
+            }
+            let touched =
+                if is_about_paths { self.spots(touched(command), &folders) } else { Spots::default() };
+            placed.push(Placed { command, touched, is_lost });
+        }
+        placed
+    }
+
+    fn spots(&self, touched: Touched, folders: &[PathBuf]) -> Spots {
+        let Touched { reads, below, writes, removes, reads_unseen, writes_unseen } = touched;
+        let spots = |words: &[String]| -> Option<Vec<Spot>> {
+            let mut spots = Vec::new();
+            for (word, folder) in
+                words.iter().flat_map(|word| folders.iter().map(move |folder| (word, folder)))
+            {
+                spots.push(self.spot(folder, word));
+                if word.contains(['*', '?', '[']) {
+                    spots
+                        .extend(self.ground.expand(folder, word)?.iter().map(|name| self.spot(folder, name)));
+                }
+            }
+            Some(spots)
+        };
+        const MANY: &str = "names more files than are looked through";
+        let (all_reads, all_below) = (spots(&reads), spots(&below));
+        let (all_writes, all_removes) = (spots(&writes), spots(&removes));
+        let many = |is_whole: bool| (!is_whole).then_some(MANY);
+        Spots {
+            reads_unseen: reads_unseen.or(many(all_reads.is_some() && all_below.is_some())),
+            writes_unseen: writes_unseen.or(many(all_writes.is_some() && all_removes.is_some())),
+            reads: all_reads.unwrap_or_default(),
+            below: all_below.unwrap_or_default(),
+            writes: all_writes.unwrap_or_default(),
+            removes: all_removes.unwrap_or_default(),
+        }
+    }
+
+    fn spot(&self, folder: &Path, word: &str) -> Spot {
+        match self.ground.place_in(folder, word) {
+            Place::Inside { real, relative, .. } => Spot { relative: Some(relative), real },
+            Place::Outside { .. } => {
+                let path = folder.join(word);
+                Spot { relative: None, real: paths::real(&path).unwrap_or_else(|_| paths::normalized(&path)) }
+            }
+        }
+    }
+}
+
+/// How a rule is about a text; `None` when it is not.
+fn about(rule: &Rule, line: &str, text: &Text, placed: &[Placed<'_>], spelt_out: &[Opened]) -> Option<About> {
+    if !rule.is_about_commands() && !rule.is_about_places() && !rule.is_about_network() {
+        return None;
+    }
+    if rule.is_line(line) {
+        return Some(About::Surely);
+    }
+    if let Text::Unread(reason) = text {
+        let mut may_run = spelt_out.iter().flat_map(Opened::all);
+        if may_run.any(|command| {
+            matches!(rule.guard(&command.texts()), Coverage::Words(_))
+                || rule.is_about_network() && matches!(of_machines(rule, command), Some(About::Surely))
+        }) {
+            return Some(About::Surely);
+        }
+        // Nobody knows what else it runs.
+        return Some(About::Perhaps(format!("it {reason}")));
+    }
+    let mut perhaps = None;
+    for placed in placed {
+        let about = if rule.is_about_commands() {
+            of_words(rule, placed.command)
+        } else if rule.is_about_network() {
+            of_machines(rule, placed.command)
+        } else {
+            of_files(rule, placed)
+        };
+        match about {
+            Some(About::Surely) => return about,
+            Some(About::Perhaps(_)) => perhaps = perhaps.or(about),
+            None => {}
+        }
+    }
+    perhaps
+}
+
+fn of_words(rule: &Rule, command: &Opened) -> Option<About> {
+    let texts = command.texts();
+    let glob = command.words.iter().position(|word| word.is_glob);
+    let detail = match rule.guard(&texts) {
+        Coverage::Words(_) => return Some(About::Surely),
+        Coverage::Scattered => "its words stand in it with others between them".to_owned(),
+        Coverage::None => match &command.doubt {
+            Some(doubt) => format!("it {doubt}"),
+            None if command.tail == Tail::Unknown && rule.begins_with(&texts) => {
+                "it gets further words that are not known".to_owned()
+            }
+            None if rule.program().is_some_and(|program| readers::may_run(command, program)) => {
+                "a text in it may run what it names".to_owned()
+            }
+            None => {
+                let before = glob.and_then(|at| texts.get(..at))?;
+                rule.begins_with(before).then(|| "the names of files may complete it".to_owned())?
+            }
+        },
+    };
+    Some(About::Perhaps(detail))
+}
+
+fn of_machines(rule: &Rule, command: &Opened) -> Option<About> {
+    let Some(reach) = network::reach(command) else {
+        let doubt = command.doubt.as_ref().filter(|_| !command.sets_only)?;
+        return Some(About::Perhaps(format!("it {doubt}")));
+    };
+    if rule.covers_effect(Effect::Network) || reach.hosts.iter().any(|host| rule.covers_host(host)) {
+        return Some(About::Surely);
+    }
+    reach.is_open.then(|| About::Perhaps("its words do not tell to which machines it talks".to_owned()))
+}
+
+fn of_files(rule: &Rule, placed: &Placed<'_>) -> Option<About> {
+    let Placed { command, touched, is_lost } = placed;
+    if rule.is_about_editing() {
+        let written = touched.writes.iter().chain(&touched.removes);
+        if rule.covers_effect(Effect::Edit) {
+            let is_kept = |spot: &Spot| !spot.real.starts_with("/dev");
+            return written.into_iter().any(is_kept).then_some(About::Surely);
+        }
+        let covers = |spot: &Spot| rule.covers_path(Effect::Edit, spot.relative.as_deref(), &spot.real);
+        let holds = |spot: &Spot| rule.lies_below(spot.relative.as_deref(), &spot.real);
+        if written.into_iter().any(covers) {
+            return Some(About::Surely);
+        }
+        match touched.removes.iter().map(holds).max() {
+            Some(Holds::Surely) => return Some(About::Surely),
+            Some(Holds::Perhaps) if touched.removes.iter().any(|spot| spot.real.is_dir()) => {
+                return Some(About::Perhaps("it removes a folder".to_owned()));
+            }
+            _ => {}
+        }
+        if let Some(unseen) = touched.writes_unseen {
+            return Some(About::Perhaps(format!("it {unseen}")));
+        }
+    } else {
+        let covers = |spot: &Spot| rule.covers_path(Effect::Read, spot.relative.as_deref(), &spot.real);
+        if touched.reads.iter().any(covers) {
+            return Some(About::Surely);
+        }
+        let holds = |spot: &Spot| rule.lies_below(spot.relative.as_deref(), &spot.real) != Holds::No;
+        if touched.below.iter().any(holds) {
+            return Some(About::Perhaps("it shows what lies below a folder".to_owned()));
+        }
+        if let Some(unseen) = touched.reads_unseen {
+            return Some(About::Perhaps(format!("it {unseen}")));
+        }
+    }
+    if *is_lost {
+        return Some(About::Perhaps("it goes to a folder that is not known".to_owned()));
+    }
+    let doubt = command.doubt.as_ref().filter(|_| !command.sets_only)?;
+    Some(About::Perhaps(format!("it {doubt}")))
+}

@@ -1,0 +1,281 @@
+//! What files a command touches besides those that it only names: for rules about paths. Known programs are told apart by
+//! tables; what an unknown one does (a script, a build) cannot be seen here.
+
+use super::opened::{Opened, Tail, file_name};
+
+/// Programs that do not show what is in the files that they name: some show names, some change what they do not show.
+const NOT_READING: &[&str] = &[
+    "[", "basename", "cd", "chgrp", "chmod", "chown", "dirname", "du", "echo", "false", "find", "ls",
+    "mkdir", "printf", "pwd", "readlink", "realpath", "rm", "rmdir", "stat", "test", "touch", "tree", "true",
+    "truncate", "type", "unlink", "which",
+];
+
+/// Programs that read what lies below the folders that they name, with the options that make them do so: letters, and
+/// long ones. None means always.
+const READING_BELOW: &[(&str, &str, &[&str])] = &[
+    ("ack", "", &[]),
+    ("ag", "", &[]),
+    ("cp", "rRa", &["--recursive", "--archive"]),
+    ("diff", "", &[]),
+    ("egrep", "rR", &["--recursive", "--dereference-recursive"]),
+    ("fgrep", "rR", &["--recursive", "--dereference-recursive"]),
+    ("grep", "rR", &["--recursive", "--dereference-recursive"]),
+    ("rg", "", &[]),
+    ("rgrep", "", &[]),
+    ("rsync", "", &[]),
+    ("scp", "", &[]),
+    ("tar", "", &[]),
+    ("ugrep", "", &[]),
+    ("zip", "", &[]),
+];
+
+/// What of git shows files that nobody named.
+const GIT_SHOWS: &[&str] = &["archive", "cat-file", "diff", "format-patch", "grep", "log", "show", "stash"];
+
+/// What of git writes files that nobody named.
+const GIT_SWEEPS: &[&str] = &[
+    "am",
+    "apply",
+    "checkout",
+    "cherry-pick",
+    "clean",
+    "merge",
+    "pull",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "stash",
+    "switch",
+];
+
+/// Programs that write whatever they take out of something.
+const SWEEPERS: &[&str] = &["7z", "bsdtar", "cpio", "patch", "tar", "unzip"];
+
+/// Which operands a program writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writes {
+    All,
+    /// All, and they are gone afterwards, with what lies below them.
+    Removed,
+    /// The last, or what lies in it under the names of the others.
+    Last,
+    /// The last, and the others are gone afterwards.
+    Moved,
+}
+
+const WRITERS: &[(&str, Writes)] = &[
+    ("bunzip2", Writes::All),
+    ("bzip2", Writes::All),
+    ("chgrp", Writes::All),
+    ("chmod", Writes::All),
+    ("chown", Writes::All),
+    ("cp", Writes::Last),
+    ("ed", Writes::All),
+    ("ex", Writes::All),
+    ("gunzip", Writes::All),
+    ("gzip", Writes::All),
+    ("install", Writes::Last),
+    ("ln", Writes::Last),
+    ("mkdir", Writes::All),
+    ("mv", Writes::Moved),
+    ("rm", Writes::Removed),
+    ("rmdir", Writes::Removed),
+    ("rsync", Writes::Last),
+    ("scp", Writes::Last),
+    ("shred", Writes::All),
+    ("split", Writes::Last),
+    ("tee", Writes::All),
+    ("touch", Writes::All),
+    ("truncate", Writes::All),
+    ("uniq", Writes::Last),
+    ("unlink", Writes::Removed),
+    ("unxz", Writes::All),
+    ("xz", Writes::All),
+];
+
+/// Programs that write their operands with one of these options, each for itself or at the begin of a word.
+const EDITORS: &[(&str, &[&str])] = &[
+    ("autopep8", &["-i", "--in-place"]),
+    ("black", &[""]),
+    ("clang-format", &["-i"]),
+    ("eslint", &["--fix"]),
+    ("gawk", &["-i"]),
+    ("gofmt", &["-w"]),
+    ("perl", &["-i", "-pi", "-ni"]),
+    ("prettier", &["-w", "--write"]),
+    ("ruby", &["-i", "-pi"]),
+    ("rustfmt", &[""]),
+    ("sed", &["-i", "-ni", "-Ei", "-ri", "-si", "-ui", "-zi", "--in-place"]),
+    ("sort", &["-o", "--o"]),
+];
+
+/// What a command touches, by its words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Touched {
+    /// Files that it may show.
+    pub(super) reads: Vec<String>,
+    /// Folders of which it shows what lies below.
+    pub(super) below: Vec<String>,
+    pub(super) writes: Vec<String>,
+    /// Gone afterwards, with what lies below.
+    pub(super) removes: Vec<String>,
+    /// Why it may show files that its words do not tell, in words that follow "it".
+    pub(super) reads_unseen: Option<&'static str>,
+    /// The same for what it may write.
+    pub(super) writes_unseen: Option<&'static str>,
+}
+
+pub(super) fn touched(command: &Opened) -> Touched {
+    let text = |words: &[super::shell::Word]| words.iter().map(|word| word.text.clone()).collect::<Vec<_>>();
+    let mut touched =
+        Touched { reads: text(&command.reads), writes: text(&command.writes), ..Touched::default() };
+    let texts = command.texts();
+    let Some((program, words)) = texts.split_first() else { return touched };
+    let name = file_name(program);
+    // What a command runs has its own words.
+    let words = words.get(..command.inner_at.saturating_sub(1)).unwrap_or(words);
+    if !NOT_READING.contains(&name) {
+        touched.reads.extend(words.iter().flat_map(|word| named(word)));
+    }
+    let operands: Vec<&str> = words.iter().filter(|word| !word.starts_with('-')).copied().collect();
+    if READING_BELOW.iter().any(|(reader, letters, long)| *reader == name && has(words, letters, long)) {
+        // A pattern that is also a folder counts as one: a rule that forbids shall hold.
+        touched.below.extend(operands.iter().map(|word| (*word).to_owned()));
+        if operands.len() < 2 {
+            touched.below.push(".".to_owned());
+        }
+    }
+    if name == "git" {
+        touched.git(&operands, words);
+    }
+    if name == "find" && words.contains(&"-delete") {
+        touched
+            .removes
+            .extend(words.iter().take_while(|word| !word.starts_with('-')).map(|word| (*word).to_owned()));
+    }
+    if name == "dd" {
+        touched.writes.extend(words.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned));
+    }
+    touched.write(name, &operands, words);
+    if SWEEPERS.contains(&name) {
+        touched.writes_unseen = Some("may write any file of the project");
+    }
+    if command.tail == Tail::Unknown {
+        let unseen = Some("touches files that are not named in it");
+        if !NOT_READING.contains(&name) && command.inner.is_empty() {
+            touched.reads_unseen = unseen;
+        }
+        let writes = !touched.writes.is_empty() || writer(name).is_some() || is_editor(name, words);
+        touched.writes_unseen = touched.writes_unseen.or(unseen.filter(|_| writes));
+    }
+    touched
+}
+
+fn writer(name: &str) -> Option<Writes> {
+    WRITERS.iter().find(|(writer, _)| *writer == name).map(|(_, writes)| *writes)
+}
+
+fn is_editor(name: &str, words: &[&str]) -> bool {
+    EDITORS.iter().any(|(editor, options)| {
+        *editor == name && options.iter().any(|option| words.iter().any(|word| word.starts_with(option)))
+    })
+}
+
+/// Whether one of the options is among the words; without any there is always one.
+fn has(words: &[&str], letters: &str, long: &[&str]) -> bool {
+    letters.is_empty()
+        || words.iter().any(|word| match word.strip_prefix('-') {
+            Some(rest) if rest.starts_with('-') => {
+                long.iter().any(|long| word.len() > 3 && long.starts_with(*word))
+            }
+            Some(rest) => rest.contains(|letter| letters.contains(letter)),
+            None => false,
+        })
+}
+
+/// The files that a word may mean: the word, and what an option, an assignment or a mark in it is followed by.
+fn named(word: &str) -> Vec<String> {
+    let mut named = vec![word.to_owned()];
+    named.extend(
+        word.match_indices(['=', ':', '@', ',']).filter_map(|(at, _)| word.get(at + 1..)).map(str::to_owned),
+    );
+    if word.starts_with('-') && !word.starts_with("--") {
+        named.extend(word.get(2..).map(str::to_owned));
+    }
+    named.retain(|path| !path.is_empty());
+    named
+}
+
+impl Touched {
+    fn write(&mut self, name: &str, operands: &[&str], words: &[&str]) {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        if is_editor(name, words) {
+            self.writes.extend(owned(operands));
+            // `sort -oFILE`
+            self.writes.extend(words.iter().flat_map(|word| named(word)).filter(|_| name == "sort"));
+        }
+        let Some(writes) = writer(name) else { return };
+        match writes {
+            Writes::All => self.writes.extend(owned(operands)),
+            Writes::Removed => self.removes.extend(owned(operands)),
+            Writes::Last | Writes::Moved => {
+                let target = words.iter().position(|word| *word == "-t" || word.starts_with("--t"));
+                let target = target.map(|at| {
+                    let word = words.get(at).copied().unwrap_or_default();
+                    word.split_once('=')
+                        .map_or_else(|| words.get(at + 1).copied().unwrap_or_default(), |(_, value)| value)
+                });
+                let sources = match (target, operands) {
+                    (None, [sources @ .., _]) => sources,
+                    (_, operands) => operands,
+                };
+                // What is alone is a source of `ln`, which writes beside it.
+                let target =
+                    target.or(operands.last().copied().filter(|_| operands.len() > 1)).unwrap_or(".");
+                self.writes.push(target.to_owned());
+                let inside = sources
+                    .iter()
+                    .map(|source| format!("{target}/{}", file_name(source.trim_end_matches('/'))));
+                self.writes.extend(inside);
+                if writes == Writes::Moved {
+                    self.removes.extend(owned(sources));
+                }
+            }
+        }
+    }
+
+    fn git(&mut self, operands: &[&str], words: &[&str]) {
+        let Some((at, subcommand)) = operands.iter().enumerate().find(|(_, word)| {
+            GIT_SHOWS.contains(word) || GIT_SWEEPS.contains(word) || matches!(**word, "rm" | "mv")
+        }) else {
+            return;
+        };
+        let rest = operands.get(at + 1..).unwrap_or_default();
+        let owned = rest.iter().map(|word| (*word).to_owned());
+        if matches!(*subcommand, "rm" | "mv" | "checkout" | "restore" | "clean") {
+            self.removes.extend(owned);
+        }
+        let only_names =
+            ["--stat", "--name-only", "--name-status", "--shortstat", "--numstat", "--no-patch", "-s"];
+        let shows_patches = match *subcommand {
+            "log" => words.iter().any(|word| {
+                word.starts_with("-p")
+                    || word.starts_with("-U")
+                    || matches!(*word, "-u" | "-c" | "--cc" | "--patch")
+                    || word.starts_with("-L")
+                    || word.starts_with("-G")
+                    || word.starts_with("--unified")
+            }),
+            "stash" => rest.first() == Some(&"show"),
+            _ => !words.iter().any(|word| only_names.contains(word)),
+        };
+        if GIT_SHOWS.contains(subcommand) && shows_patches {
+            self.below.push(".".to_owned());
+        }
+        let is_looking = *subcommand == "stash" && matches!(rest.first(), Some(&("list" | "show")));
+        if GIT_SWEEPS.contains(subcommand) && !is_looking {
+            self.writes_unseen = Some("may write any file of the project");
+        }
+    }
+}
