@@ -613,6 +613,24 @@ fn what_needs_consent_is_not_lost_with_a_line_that_is_not_valid() {
     );
 }
 
+#[test]
+fn a_wall_that_is_misspelt_is_not_left_out() {
+    for line in [
+        "sandbox = 'yes'",
+        "sandbox = 'of'",
+        "sandbox_network = 'true'",
+        "sandbox_write = 3",
+        "mask_secrets = 'on'",
+    ] {
+        let unbounded = Place::new().user(line).load().settings.model_choice().unbounded.unwrap_or_default();
+        let (name, _) = line.split_once(' ').unwrap();
+        assert!(
+            unbounded.contains(name) && unbounded.contains("nothing is sent anywhere"),
+            "{line}: {unbounded}"
+        );
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_variable_that_is_no_unicode_is_not_taken_for_one_that_is_not_set() {

@@ -32,12 +32,16 @@ const DECIDING: &[&str] = &[
     "ca_file",
 ];
 
-/// Bounds of a turn: without a usable value there would be none, or one that the user did not choose.
+/// Bounds of a turn, and walls around what it does: without a usable value there would be none, or one that the user did not choose.
 const BOUNDING: &[&str] = &[
     "approvals",
     "ask",
     "deny",
     "hooks",
+    "sandbox",
+    "sandbox_network",
+    "sandbox_write",
+    "mask_secrets",
     "max_steps",
     "max_turn_tokens",
     "max_tool_calls",
@@ -72,6 +76,8 @@ impl Unusable {
             WHOLE_FILE => "says what goes where and what a turn may do",
             "hooks" => "holds checks of what a turn may do",
             "ask" | "deny" => "holds rules of what a turn may do",
+            "sandbox" | "sandbox_network" | "sandbox_write" => "says what commands may do",
+            "mask_secrets" => "says what is sent of keys",
             name if bounds(name) => "is a limit that you set",
             _ => "decides what goes where",
         };

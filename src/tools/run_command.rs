@@ -170,14 +170,18 @@ impl Tool for RunCommand {
         }
         let (cancel, jobs, printed) = (context.cancel.clone(), context.jobs.clone(), context.printed.clone());
         let path = args.path;
-        let sandbox = self.sandbox.clone().filter(|_| !args.unsandboxed);
-        let (folder, edits_are_staged, plan) = look(context, move |files| {
+        let sandbox = self.sandbox.clone();
+        let (folder, edits_are_staged, keeper) = look(context, move |files| {
             let folder = match path.as_deref().map(str::trim) {
                 None | Some("" | ".") => first_root(&files.workspace().roots())?,
                 Some(path) => folder(files.resolve(path)?.disk(), path)?,
             };
-            let plan = sandbox.map(|sandbox| sandbox.plan(&files.workspace().roots())).transpose()?;
-            Ok((folder, !files.proposal().is_empty(), plan.flatten()))
+            let walls = match &sandbox {
+                Some(sandbox) if !args.unsandboxed => sandbox.plan(&files.workspace().roots())?,
+                _ => None,
+            };
+            let keeper = sandbox.and_then(|sandbox| sandbox.keeper(walls));
+            Ok((folder, !files.proposal().is_empty(), keeper))
         })
         .await?;
 
@@ -190,7 +194,8 @@ impl Tool for RunCommand {
             (false, None) => None,
         };
         let timeout = if patience.is_some() { asked } else { Some(asked.unwrap_or(self.timeout)) };
-        let sandbox = self.sandbox.as_ref().filter(|_| plan.is_some());
+        let has_walls = keeper.as_ref().is_some_and(|(_, plan)| plan.has_walls());
+        let sandbox = self.sandbox.as_ref().filter(|_| has_walls);
         let report = Report {
             timeout,
             timeout_set_by: asked.map_or_else(|| self.timeout_set_by.clone(), |_| String::new()),
@@ -203,7 +208,7 @@ impl Tool for RunCommand {
             command: args.command,
             folder,
             hidden_variable: self.hidden_variable.clone(),
-            sandbox: sandbox.map(|sandbox| sandbox.launcher.askls().to_owned()).zip(plan),
+            keeper,
         };
         let Some(patience) = patience else {
             let watch = Watch { timeout, cancel: &cancel, recorder, tasks: jobs.tasks() };

@@ -8,8 +8,10 @@ pub(crate) fn is_secret(path: &Path) -> bool {
     let mut parts: Vec<String> = path.iter().map(plain).collect();
     let Some(name) = parts.pop() else { return false };
     let name = without_backup(&name);
-    // The swap file of `a.pem` is `.a.pem.swp`.
-    is_secret_name(name, &parts) || is_secret_name(name.trim_start_matches('.'), &parts)
+    // The swap file of `a.pem` is `.a.pem.swp`, that of `.npmrc` has two dots.
+    let swapped = name.strip_prefix('.').unwrap_or(name);
+    let text = name.strip_suffix(".txt").unwrap_or(name);
+    [name, swapped, text].iter().any(|name| is_secret_name(name, &parts))
 }
 
 /// The same of the buffer behind a URI that is no file's: a view of a file (`git:/p/.env?ref`), or a text that is to become
@@ -24,14 +26,16 @@ pub(crate) fn is_secret_buffer(uri: &str) -> bool {
 fn is_secret_name(name: &str, folders: &[String]) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let last_word = name.rsplit(['.', '-', '_']).next().unwrap_or(name);
-    if PUBLIC_ENDINGS.contains(&last_word) {
+    let is_public_key = last_word == "pub" && !name.starts_with(".env");
+    if PUBLIC_ENDINGS.contains(&last_word) || is_public_key {
         return false;
     }
     let is_in = |wanted: &str| folders.iter().any(|folder| folder == wanted);
     let folder = folders.last().map_or("", String::as_str);
     let is_code = CODE_EXTENSIONS.contains(&extension);
-    let is_environment =
-        name.strip_prefix(".env").is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    let is_environment = name.strip_prefix(".env").is_some_and(|rest| {
+        !rest.starts_with(char::is_alphabetic) || ENVIRONMENTS.iter().any(|kind| rest.starts_with(kind))
+    });
     let mut words = stem.split(['.', '-', '_', ' ']);
     is_environment
         || SECRET_NAMES.contains(&name)
@@ -41,6 +45,7 @@ fn is_secret_name(name: &str, folders: &[String]) -> bool {
         || SECRET_FOLDERS.iter().any(|secret| is_in(secret))
         || (is_in("gcloud") && is_in(".config"))
         || (is_in(".git") && name.starts_with("config"))
+        || (DATA_EXTENSIONS.contains(&extension) && is_in("secrets"))
         || (DATA_EXTENSIONS.contains(&extension) && words.any(|word| SECRET_WORDS.contains(&word)))
         || (DATA_EXTENSIONS.contains(&extension) && SECRET_STEMS.iter().any(|secret| stem.contains(secret)))
         || (!is_code && PRIVATE_KEYS.iter().any(|key| name.starts_with(key)))
@@ -52,7 +57,11 @@ fn without_backup(name: &str) -> &str {
     loop {
         let rest = name.trim_end_matches(['~', '#']).trim_start_matches('#');
         let rest = rest.strip_prefix(".#").unwrap_or(rest);
-        let ending = rest.rsplit_once('.').filter(|(_, ending)| BACKUP_ENDINGS.contains(ending));
+        let ending = rest.rsplit_once('.').filter(|(_, ending)| {
+            // One of several: `.old2`, `.1`.
+            let kind = ending.trim_end_matches(|c: char| c.is_ascii_digit());
+            BACKUP_ENDINGS.contains(&kind) || (kind.is_empty() && !ending.is_empty())
+        });
         let rest = ending.map_or(rest, |(rest, _)| rest);
         if rest.len() == name.len() || rest.is_empty() {
             return name;
@@ -62,9 +71,11 @@ fn without_backup(name: &str) -> &str {
 }
 
 const BACKUP_ENDINGS: &[&str] =
-    &["bak", "backup", "old", "orig", "save", "saved", "copy", "tmp", "swp", "swo", "swn", "1", "2"];
-/// Templates are written to be shared, and public keys are public.
-const PUBLIC_ENDINGS: &[&str] = &["example", "sample", "template", "dist", "pub"];
+    &["bak", "backup", "old", "orig", "save", "saved", "copy", "tmp", "swp", "swo", "swn"];
+/// What people write right behind `.env`.
+const ENVIRONMENTS: &[&str] = &["prod", "dev", "local", "test", "stag", "secret", "backup", "old", "copy"];
+/// Templates are written to be shared.
+const PUBLIC_ENDINGS: &[&str] = &["example", "sample", "template", "dist"];
 /// Programs that handle secrets are called after them.
 const CODE_EXTENSIONS: &[&str] = &[
     "rs", "go", "py", "js", "mjs", "cjs", "ts", "jsx", "tsx", "vue", "c", "h", "cc", "cpp", "hpp", "cs",
@@ -85,6 +96,9 @@ const SECRET_NAMES: &[&str] = &[
     ".npmrc",
     ".yarnrc",
     ".vault-token",
+    ".vault_pass",
+    ".vault-pass",
+    ".secrets",
     ".dockercfg",
     ".dockerconfigjson",
     ".s3cfg",
@@ -120,7 +134,7 @@ const SECRET_IN_FOLDER: &[(&str, &str)] = &[
 const SECRET_WORDS: &[&str] = &["credential", "credentials", "secret", "secrets", "password", "passwords"];
 /// The same for what is several words.
 const SECRET_STEMS: &[&str] =
-    &["service-account", "service_account", "serviceaccount", "application_default"];
+    &["service-account", "service_account", "serviceaccount", "application_default", "kubeconfig"];
 /// People add a word behind: `id_rsa_work`.
 const PRIVATE_KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
 
@@ -229,7 +243,11 @@ pub(crate) fn is_run_unasked(path: &Path) -> bool {
     let is_named = parts.last().is_some_and(|name| {
         RUN_NAMES.contains(&name.as_str()) || name.ends_with(".code-workspace") || name.starts_with(".envrc")
     });
-    is_named || parts.iter().any(|part| RUN_FOLDERS.contains(&part.as_str()))
+    let folder = parts.iter().rev().nth(1).map_or("", String::as_str);
+    let is_in_folder = parts.last().is_some_and(|name| {
+        RUN_IN_FOLDER.iter().any(|(place, ending)| folder == *place && name.ends_with(ending))
+    });
+    is_named || is_in_folder || parts.iter().any(|part| RUN_FOLDERS.contains(&part.as_str()))
 }
 
 /// The names that are known for that, where they are whole.
@@ -247,16 +265,39 @@ const RUN_NAMES: &[&str] = &[
     ".dir-locals.el",
     ".dir-locals-2.el",
     ".bashrc",
+    ".bash_aliases",
+    ".bash_logout",
     ".bash_profile",
     ".bash_login",
     ".profile",
     ".zshrc",
     ".zshenv",
     ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".emacs",
+    ".gitconfig",
+    ".mcp.json",
     "config.fish",
 ];
-const RUN_FOLDERS: &[&str] =
-    &[".vscode", ".idea", ".fleet", ".zed", ".helix", ".devcontainer", ".git", ".husky"];
+const RUN_FOLDERS: &[&str] = &[
+    ".vscode",
+    ".idea",
+    ".fleet",
+    ".zed",
+    ".helix",
+    ".devcontainer",
+    ".git",
+    ".husky",
+    ".vim",
+    ".emacs.d",
+    ".claude",
+    ".cursor",
+];
+/// A folder, and how the names of files right in it end.
+const RUN_IN_FOLDER: &[(&str, &str)] =
+    &[("nvim", "init.lua"), ("nvim", "init.vim"), ("conf.d", ".fish"), ("fish", ".fish")];
 
 const PROTECTED_NAMES: &[&str] = &[".git", ".hg", ".svn", ".jj", ".askls"];
 
@@ -284,7 +325,18 @@ mod tests {
             ".env.swp",
             ".env-prod",
             ".env_local",
+            ".env2",
+            ".envprod",
+            ".env.pub",
             "prod.env",
+            "prod.env.txt",
+            "key.pem.txt",
+            ".git-credentials.old2",
+            "..npmrc.swp",
+            ".vault_pass",
+            ".secrets",
+            "secrets/prod.txt",
+            "kubeconfig.yaml",
             "id_rsa.bak",
             "id_rsa.old",
             "id_rsa.2024",
@@ -321,6 +373,9 @@ mod tests {
             "secrets.md",
             "docker/config.json",
             ".environment",
+            ".envoy",
+            "src/secrets/mod.rs",
+            "key.txt.rs",
             "src/tokens.json",
             "config",
             ".cargo/config.toml",
@@ -371,11 +426,20 @@ mod tests {
             ".dir-locals.el",
             ".envrc",
             ".zshrc",
+            ".zlogin",
+            ".gitconfig",
+            ".mcp.json",
+            ".cursor/mcp.json",
+            ".claude/settings.json",
+            ".vim/vimrc",
+            ".emacs.d/init.el",
+            ".config/nvim/init.lua",
+            ".config/fish/conf.d/a.fish",
             "a.code-workspace",
         ] {
             assert!(is_run_unasked(Path::new(name)), "{name}");
         }
-        for name in ["src/vscode/tasks.json", "init.lua", ".gitignore", "tasks.json"] {
+        for name in ["src/vscode/tasks.json", "init.lua", "mcp.json", ".gitignore", "tasks.json"] {
             assert!(!is_run_unasked(Path::new(name)), "{name}");
         }
     }

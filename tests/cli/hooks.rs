@@ -128,7 +128,7 @@ async fn what_a_hook_puts_in_the_place_of_it_is_what_counts() {
         );
         let wanted = (kind == "input", kind == "tool", kind == "tool_output", kind == "output");
         assert_eq!(facts, wanted, "{kind}: {ran:#?} {outputs:?}");
-        assert_eq!(outputs[1].1.contains("one"), true, "{kind}: what is beside it is as it was");
+        assert!(outputs[1].1.contains("one"), "{kind}: what is beside it is as it was");
     }
 }
 

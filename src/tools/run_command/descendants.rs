@@ -32,31 +32,9 @@ impl Mark {
     /// The processes that carry the mark, the children of `shell` and those of `known`, and the children of all these.
     /// Not the shell itself, nor what has ended.
     pub(super) fn find(&self, shell: Option<u32>, known: &[Process]) -> Vec<Process> {
-        let mut family = Vec::new();
-        let mut others = Vec::new();
-        let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
-        for id in names.filter_map(|name| name.to_str()?.parse().ok()) {
-            let Some(Stat { process, parent }) = Stat::of(id) else { continue };
-            if Some(id) == shell || known.iter().any(|known| known.is(process)) || self.is_on(id) {
-                family.push(process);
-            } else {
-                others.push((process, parent));
-            }
-        }
-        // A child may stand before its parent.
-        loop {
-            let before = family.len();
-            others.retain(|(process, parent)| {
-                let is_child = family.iter().any(|member: &Process| member.id == *parent);
-                if is_child {
-                    family.push(*process);
-                }
-                !is_child
-            });
-            if family.len() == before {
-                break;
-            }
-        }
+        let mut family = family(|process| {
+            Some(process.id) == shell || known.iter().any(|known| known.is(process)) || self.is_on(process.id)
+        });
         family.retain(|process| Some(process.id) != shell);
         family
     }
@@ -66,6 +44,43 @@ impl Mark {
         let read = File::open(Path::new("/proc").join(id.to_string()).join("environ"))
             .and_then(|file| file.take(MAX_ENVIRONMENT).read_to_end(&mut environment));
         read.is_ok() && memchr::memmem::find(&environment, self.0.as_bytes()).is_some()
+    }
+}
+
+/// All that descends from this process and has not ended.
+pub(super) fn of_this_process() -> Vec<Process> {
+    let own = std::process::id();
+    let mut family = family(|process| process.id == own);
+    family.retain(|process| process.id != own);
+    family
+}
+
+/// The processes for which `is_first` holds, their children, the children of these, and so on.
+fn family(is_first: impl Fn(Process) -> bool) -> Vec<Process> {
+    let mut family = Vec::new();
+    let mut others = Vec::new();
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    for id in names.filter_map(|name| name.to_str()?.parse().ok()) {
+        let Some(Stat { process, parent }) = Stat::of(id) else { continue };
+        if is_first(process) {
+            family.push(process);
+        } else {
+            others.push((process, parent));
+        }
+    }
+    // A child may stand before its parent.
+    loop {
+        let before = family.len();
+        others.retain(|(process, parent)| {
+            let is_child = family.iter().any(|member: &Process| member.id == *parent);
+            if is_child {
+                family.push(*process);
+            }
+            !is_child
+        });
+        if family.len() == before {
+            return family;
+        }
     }
 }
 

@@ -42,9 +42,10 @@ const PLAIN: [(&str, &str); 5] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// The one place outside the settings that looks at the environment: at the names in it, and at the folders of `PATH`.
+/// The one place outside the settings that looks at the environment: at the names in it, at whether a value has a password, and at
+/// the folders of `PATH`.
 pub(in crate::tools) fn prepare(command: &mut Command, hidden_variable: Option<&str>) {
-    hide(command, std::env::vars_os().map(|(name, _)| name));
+    hide(command, std::env::vars_os());
     if let Some(name) = hidden_variable {
         command.env_remove(name);
     }
@@ -54,10 +55,10 @@ pub(in crate::tools) fn prepare(command: &mut Command, hidden_variable: Option<&
     command.envs(PLAIN);
 }
 
-fn hide(command: &mut Command, names: impl Iterator<Item = OsString>) {
-    for name in names {
+fn hide(command: &mut Command, variables: impl Iterator<Item = (OsString, OsString)>) {
+    for (name, value) in variables {
         let text = name.to_string_lossy();
-        if is_secret(&text) || is_misleading(&text) {
+        if is_secret(&text) || is_misleading(&text) || is_secret_place(&text, &value.to_string_lossy()) {
             command.env_remove(&name);
         }
     }
@@ -65,6 +66,18 @@ fn hide(command: &mut Command, names: impl Iterator<Item = OsString>) {
 
 fn is_misleading(name: &str) -> bool {
     MISLEADING.contains(&name) || name.starts_with(BASH_FUNCTION)
+}
+
+/// Whether the value is an address with a password in it (`DATABASE_URL`). Without those of proxies nothing would reach the network.
+fn is_secret_place(name: &str, value: &str) -> bool {
+    has_password(value) && !name.to_uppercase().ends_with("_PROXY")
+}
+
+fn has_password(value: &str) -> bool {
+    let Some((_, rest)) = value.split_once("://") else { return false };
+    let place = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
+    let user = place.rsplit_once('@').map(|(user, _)| user);
+    user.and_then(|user| user.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
 }
 
 /// A search path without what depends on the folder that a command runs in: there, a project's own `ls` would be `ls`.
@@ -165,7 +178,7 @@ mod tests {
     fn a_command_does_not_inherit_what_makes_it_mean_something_else() {
         let mut command = Command::new("env");
         let names = ["BASH_ENV", "BASH_FUNC_ls%%", "BASH", "CDPATH", "ENV", "ENVIRONMENT"];
-        hide(&mut command, names.map(OsString::from).into_iter());
+        hide(&mut command, names.map(|name| (name.into(), OsString::new())).into_iter());
         let removed: Vec<_> = command.as_std().get_envs().map(|(name, _)| name.to_owned()).collect();
         assert_eq!(removed, ["BASH_ENV", "BASH_FUNC_ls%%", "CDPATH", "ENV"]);
     }
@@ -181,9 +194,20 @@ mod tests {
     }
 
     #[test]
+    fn an_address_with_a_password_is_a_secret_whatever_its_name() {
+        for value in ["postgres://app:hunter2@db/app", "redis://:hunter2@localhost:6379/0"] {
+            assert!(has_password(value), "{value}");
+        }
+        for value in ["http://proxy:3128", "https://user@host/x", "/usr/bin:/bin", "ssh://git@host:22/a@b:c"]
+        {
+            assert!(!has_password(value), "{value}");
+        }
+    }
+
+    #[test]
     fn a_command_does_not_inherit_secrets() {
         let mut command = Command::new("env");
-        hide(&mut command, ["MY_KEY", "PATH"].map(OsString::from).into_iter());
+        hide(&mut command, ["MY_KEY", "PATH"].map(|name| (name.into(), OsString::new())).into_iter());
         let changes: Vec<_> = command.as_std().get_envs().collect();
         assert_eq!(changes, [("MY_KEY".as_ref(), None)]);
     }

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::{
     process::Command,
-    time::{Instant, sleep, sleep_until, timeout, timeout_at},
+    time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -19,7 +19,7 @@ use super::{
     pipe::{self, Reader},
     recorder::{Record, Recorder},
     sandbox::{Entry, Failure, Plan},
-    tree::{LOOK_AGAIN, Tree},
+    tree::Tree,
 };
 
 /// How long the output is awaited after the shell has ended: a background process may hold the pipe for ever, and what
@@ -47,8 +47,8 @@ pub(super) struct CommandLine {
     pub(super) folder: PathBuf,
     /// A variable that the command must not see, beside those whose names tell that they are secret.
     pub(super) hidden_variable: Option<String>,
-    /// The walls around it, and the program that puts them up.
-    pub(super) sandbox: Option<(PathBuf, Plan)>,
+    /// The program that keeps it, and the walls around it.
+    pub(super) keeper: Option<(PathBuf, Plan)>,
 }
 
 /// What a command is watched by while it runs.
@@ -67,8 +67,9 @@ pub(super) struct Finished {
     pub(super) record: Record,
     pub(super) duration: Duration,
     pub(super) left: Left,
-    /// What is to be said of what came to be meanwhile. Of a cancelled command the turn does not wait for it.
-    pub(super) arrived: Option<String>,
+    /// What is to be said of what came to be meanwhile, and of hidden files that the output names. Of a cancelled command the turn
+    /// does not wait for it.
+    pub(super) notes: String,
 }
 
 impl Finished {
@@ -130,8 +131,8 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
         }
     }
     if cancel.is_cancelled() {
-        let record = running.leave_behind(tasks, line.sandbox.map(|(_, plan)| plan)).await;
-        return Ok(Finished { ended, record, duration, left: Left::All, arrived: None });
+        let record = running.leave_behind(tasks, line.keeper.map(|(_, plan)| plan)).await;
+        return Ok(Finished { ended, record, duration, left: Left::All, notes: String::new() });
     }
     let there_were_more = running.end_tree().await;
     if let Ended::Exited(_) = ended {
@@ -152,8 +153,10 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
         Ended::Exited(_) => Left::Nothing,
         Ended::TimedOut | Ended::Cancelled => Left::All,
     };
-    let arrived = line.sandbox.as_ref().and_then(|(_, plan)| plan.arrived());
-    Ok(Finished { ended, record: running.recorder.finish().await, duration, left, arrived })
+    let record = running.recorder.finish().await;
+    let notes = line.keeper.as_ref().map(|(_, plan)| [plan.arrived(), plan.hidden_in(&record.text)]);
+    let notes: String = notes.into_iter().flatten().flatten().collect();
+    Ok(Finished { ended, record, duration, left, notes })
 }
 
 fn not_started(line: &CommandLine, error: &dyn fmt::Display) -> ToolError {
@@ -165,7 +168,7 @@ fn not_started(line: &CommandLine, error: &dyn fmt::Display) -> ToolError {
 struct Spawned {
     tree: Tree,
     output: Reader,
-    /// How it got into its sandbox, if it has one.
+    /// How it got to its keeper, if it has one.
     entry: Option<Entry>,
 }
 
@@ -174,13 +177,15 @@ fn spawn(line: &CommandLine) -> io::Result<Spawned> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no shell is set"));
     };
     let (output, stdout, stderr) = pipe::pipe()?;
-    let entry = line.sandbox.as_ref().map(|(askls, plan)| Entry::new(askls, plan)).transpose()?;
-    let mut command = match &entry {
-        Some(entry) => Command::from(entry.command(program.as_ref())?),
+    let (entry, mut command, lifeline) = match &line.keeper {
+        Some((askls, plan)) => {
+            let (entry, command, lifeline) = Entry::new(askls, plan, program.as_ref())?;
+            (Some(entry), Command::from(command), Some(lifeline))
+        }
         None => {
             let mut command = Command::new(program);
             command.stdin(Stdio::null());
-            command
+            (None, command, None)
         }
     };
     command.args(first_arguments).current_dir(&line.folder);
@@ -196,7 +201,7 @@ fn spawn(line: &CommandLine) -> io::Result<Spawned> {
     environment::prepare(&mut command, line.hidden_variable.as_deref());
     command.stdout(stdout).stderr(stderr);
     // The writing ends go with `command` when this returns: only the child's own are left.
-    Ok(Spawned { tree: Tree::start(command)?, output, entry })
+    Ok(Spawned { tree: Tree::start_kept(command, lifeline)?, output, entry })
 }
 
 struct Running {
@@ -261,19 +266,19 @@ impl Running {
     async fn gone(&mut self) {
         // An error means that there is nothing to wait for.
         let _ = self.exit().await;
-        while cfg!(unix) && self.tree.is_alive() {
-            tokio::select! {
-                () = sleep(LOOK_AGAIN) => {}
-                () = self.read_for_ever() => {}
-            }
+        let Self { tree, output, recorder, buffer } = self;
+        tokio::select! {
+            biased;
+            () = tree.gone() => {}
+            () = read_for_ever(output, recorder, buffer) => {}
         }
         self.read_to_end().await;
     }
+}
 
-    async fn read_for_ever(&mut self) {
-        self.read_to_end().await;
-        std::future::pending().await
-    }
+async fn read_for_ever(output: &mut Option<Reader>, recorder: &mut Recorder, buffer: &mut [u8]) {
+    read_to_end(output, recorder, buffer).await;
+    std::future::pending().await
 }
 
 /// Cancel-safe: what was read is in `recorder` before the next wait.

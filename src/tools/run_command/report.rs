@@ -58,7 +58,7 @@ impl Report {
                 "\nnote: all of the command's process group was ended; what left the group may still run"
             }
         });
-        text.push_str(finished.arrived.as_deref().unwrap_or_default());
+        text.push_str(&finished.notes);
         if self.edits_are_staged {
             text.push('\n');
             text.push_str(WITHOUT_EDITS);

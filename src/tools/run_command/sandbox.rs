@@ -12,6 +12,7 @@ mod report;
 use std::{
     fmt,
     path::{Path, PathBuf},
+    process::ExitStatus,
     sync::{Arc, OnceLock},
 };
 
@@ -23,15 +24,16 @@ use super::super::ToolError;
 pub use report::{Report, State};
 pub use system::{Powers, enter, keep_private};
 
-pub(super) use system::{Entry, Plan};
+pub(super) use system::{Entry, Lifeline, Plan};
 
 /// Words by which programs say that the system refused them something; in the output of a command that failed, they
 /// may mean the sandbox.
-const REFUSALS: [&str; 15] = [
+const REFUSALS: [&str; 16] = [
     "permission denied",
     "operation not permitted",
     "read-only file system",
     "device or resource busy",
+    "cross-device link",
     "network is unreachable",
     "could not resolve",
     "name resolution",
@@ -59,6 +61,15 @@ pub(super) enum Failure {
     NotHeld(String),
     /// They were, but the program could not be started.
     NotStarted(String),
+}
+
+/// How the shell of a command ended.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "elsewhere no keeper tells it"))]
+pub(super) struct ShellEnd {
+    pub(super) status: ExitStatus,
+    /// Whether something that it started was still running.
+    pub(super) left_something: bool,
 }
 
 /// The setting `sandbox`, the strictest first.
@@ -146,6 +157,13 @@ impl Sandbox {
             State::Off | State::Unavailable => Ok(None),
             State::On | State::Partly => Ok(system::plan(self, roots)),
         }
+    }
+
+    /// What a command is started through, and how it is held there; `None` where nothing can keep it. Blocks for some milliseconds
+    /// when it is asked for the first time.
+    pub(super) fn keeper(&self, plan: Option<Plan>) -> Option<(PathBuf, Plan)> {
+        let plan = plan.or_else(|| system::kept_only(self.launcher.powers()))?;
+        Some((self.launcher.askls().to_owned(), plan))
     }
 
     /// Whether commands may be held by it: it is wanted, and systems like this one have it.

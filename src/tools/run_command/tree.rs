@@ -8,22 +8,33 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::signal::unix::SignalKind;
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
-use super::descendants::{Mark, Process};
+use super::{
+    descendants::{Mark, Process},
+    sandbox::{Lifeline, ShellEnd},
+};
 
 /// Between two looks at whether the processes that got a signal are gone.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How long a keeper may take to end what it keeps. The kernel needs some milliseconds.
+const KEEPER_WAIT: Duration = Duration::from_millis(300);
 
 /// How often what is left is killed: more than once, since a process may start another in the moment of a look.
 const KILL_ROUNDS: usize = 20;
 
-/// The shell, its process group, and what left that.
+/// The shell and all that it started. Where a keeper has them, it knows them all, and ends them when its lifeline goes; elsewhere
+/// they are the shell's process group and what left that.
 pub(in crate::tools) struct Tree {
+    /// The shell, or its keeper.
     child: Box<dyn ChildWrapper>,
+    lifeline: Option<Lifeline>,
+    /// What the keeper said of the shell.
+    shell_end: Option<ShellEnd>,
     mark: Mark,
-    /// The shell's group, which has the shell's number.
+    /// The child's group, which has the child's number.
     group: Option<u32>,
     /// What was found outside of the group when it was last looked for.
     strays: Vec<Process>,
@@ -32,7 +43,12 @@ pub(in crate::tools) struct Tree {
 }
 
 impl Tree {
-    pub(in crate::tools) fn start(mut command: Command) -> io::Result<Self> {
+    pub(in crate::tools) fn start(command: Command) -> io::Result<Self> {
+        Self::start_kept(command, None)
+    }
+
+    /// `lifeline` is that of the keeper which `command` starts, if it does.
+    pub(super) fn start_kept(mut command: Command, lifeline: Option<Lifeline>) -> io::Result<Self> {
         let mark = Mark::new();
         mark.put_on(&mut command);
         let mut command = CommandWrap::from(command);
@@ -43,7 +59,7 @@ impl Tree {
         command.wrap(process_wrap::tokio::KillOnDrop).wrap(process_wrap::tokio::JobObject);
         let child = command.spawn()?;
         let group = child.id();
-        Ok(Self { child, mark, group, strays: Vec::new(), is_over: false })
+        Ok(Self { child, lifeline, shell_end: None, mark, group, strays: Vec::new(), is_over: false })
     }
 
     /// The pipes that the shell was started with, each once.
@@ -56,11 +72,25 @@ impl Tree {
     /// Waits for the shell alone: the wrapper would wait for its whole group, which a background process may
     /// keep for ever.
     pub(in crate::tools) async fn shell_exit(&mut self) -> io::Result<ExitStatus> {
-        self.child.inner_mut().wait().await
+        if let (None, Some(lifeline)) = (self.shell_end, &mut self.lifeline) {
+            self.shell_end = lifeline.shell_end().await;
+            match self.shell_end {
+                Some(end) => self.is_over = !end.left_something,
+                // The keeper has ended: it started no shell, or was killed.
+                None => self.lifeline = None,
+            }
+        }
+        match self.shell_end {
+            Some(end) => Ok(end.status),
+            None => self.child.inner_mut().wait().await,
+        }
     }
 
     /// Looks for what left the group.
     pub(in crate::tools) async fn look(&mut self) {
+        if self.lifeline.is_some() {
+            return;
+        }
         let (mark, shell, known) = (self.mark.clone(), self.child.id(), std::mem::take(&mut self.strays));
         // Reads a few files of every process on the machine.
         let found = tokio::task::spawn_blocking(move || mark.find(shell, &known)).await;
@@ -74,6 +104,9 @@ impl Tree {
 
     /// Whether any process is left. Where that cannot be asked, there may always be one.
     pub(in crate::tools) fn is_alive(&self) -> bool {
+        if self.is_over || self.lifeline.is_some() {
+            return !self.is_over;
+        }
         #[cfg(unix)]
         {
             // The one signal that does nothing to programs that have not asked for it.
@@ -86,8 +119,29 @@ impl Tree {
         }
     }
 
+    /// Waits until none is left. Where that cannot be asked, it only waits for the shell.
+    pub(super) async fn gone(&mut self) {
+        if self.lifeline.is_some() && !self.is_over {
+            self.keeper_exit().await;
+        }
+        while cfg!(unix) && self.is_alive() {
+            sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Waits for the end of the keeper. One that ends by itself leaves nothing behind.
+    async fn keeper_exit(&mut self) {
+        let ended = self.child.inner_mut().wait().await;
+        self.lifeline = None;
+        self.is_over = ended.is_ok_and(|status| status.success());
+    }
+
     /// Asks all processes to end.
     pub(super) fn terminate(&self) {
+        if let Some(lifeline) = &self.lifeline {
+            lifeline.terminate();
+            return;
+        }
         #[cfg(unix)]
         {
             // There may be none left.
@@ -98,6 +152,12 @@ impl Tree {
 
     /// Ends all processes, those too that are started meanwhile.
     pub(in crate::tools) async fn kill(&mut self) {
+        if self.lifeline.take().is_some() && !self.is_over {
+            let _ = timeout(KEEPER_WAIT, self.keeper_exit()).await;
+        }
+        if self.is_over {
+            return;
+        }
         for _ in 0..KILL_ROUNDS {
             self.kill_known();
             self.look().await;
@@ -123,7 +183,8 @@ impl Tree {
 impl Drop for Tree {
     /// The call was dropped: there is no time for more than the signal that cannot be refused.
     fn drop(&mut self) {
-        if self.is_over {
+        // A keeper sees its lifeline go.
+        if self.is_over || self.lifeline.is_some() {
             return;
         }
         let found = self.mark.find(self.child.id(), &self.strays);

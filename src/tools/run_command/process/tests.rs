@@ -19,7 +19,7 @@ fn line(shell: &[&str], command: &str, folder: &Path) -> CommandLine {
         command: command.to_owned(),
         folder: folder.to_owned(),
         hidden_variable: None,
-        sandbox: None,
+        keeper: None,
     }
 }
 

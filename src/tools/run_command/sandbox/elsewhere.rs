@@ -7,7 +7,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use super::{Failure, Sandbox, report::Wall};
+use super::{Failure, Sandbox, ShellEnd, report::Wall};
 
 /// What this system can do: nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,11 @@ pub(super) fn plan(_sandbox: &Sandbox, _roots: &[PathBuf]) -> Option<Plan> {
     None
 }
 
+/// Nothing keeps a command.
+pub(super) fn kept_only(_powers: &Powers) -> Option<Plan> {
+    None
+}
+
 /// Nothing is looked at.
 pub(super) fn not_looked_at(_sandbox: &Sandbox, _roots: &[PathBuf]) -> Option<String> {
     None
@@ -35,6 +40,29 @@ pub(super) fn not_looked_at(_sandbox: &Sandbox, _roots: &[PathBuf]) -> Option<St
 
 /// There is no way in.
 pub(in crate::tools::run_command) enum Entry {}
+
+/// There is none.
+pub(in crate::tools::run_command) enum Lifeline {}
+
+impl Plan {
+    pub(in crate::tools::run_command) fn hidden_in(&self, _output: &str) -> Option<String> {
+        match *self {}
+    }
+
+    pub(in crate::tools::run_command) fn has_walls(&self) -> bool {
+        match *self {}
+    }
+}
+
+impl Lifeline {
+    pub(in crate::tools::run_command) async fn shell_end(&mut self) -> Option<ShellEnd> {
+        match *self {}
+    }
+
+    pub(in crate::tools::run_command) fn terminate(&self) {
+        match *self {}
+    }
+}
 
 impl Powers {
     pub(super) fn ask(_askls: &Path) -> Self {
@@ -47,12 +75,12 @@ impl Powers {
 }
 
 impl Entry {
-    pub(in crate::tools::run_command) fn new(_askls: &Path, plan: &Plan) -> io::Result<Self> {
+    pub(in crate::tools::run_command) fn new(
+        _askls: &Path,
+        plan: &Plan,
+        _program: &OsStr,
+    ) -> io::Result<(Self, Command, Lifeline)> {
         match *plan {}
-    }
-
-    pub(in crate::tools::run_command) fn command(&self, _program: &OsStr) -> io::Result<Command> {
-        match *self {}
     }
 
     pub(in crate::tools::run_command) fn failure(&mut self) -> Option<Failure> {

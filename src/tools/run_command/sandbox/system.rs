@@ -6,6 +6,9 @@ mod calls;
 mod entry;
 mod files;
 mod hidden;
+mod keeper;
+mod lifeline;
+mod mounts;
 mod namespaces;
 mod plan;
 mod powers;
@@ -23,6 +26,7 @@ pub use entry::enter;
 pub use powers::Powers;
 
 pub(in crate::tools::run_command) use entry::Entry;
+pub(in crate::tools::run_command) use lifeline::Lifeline;
 pub(in crate::tools::run_command) use plan::Plan;
 
 /// Keeps this process's environment and memory, which hold keys, from other processes of the same user: those that it starts
@@ -38,6 +42,7 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
         files: powers.landlock.is_ok(),
         namespaces: powers.namespaces.is_ok(),
         calls: powers.calls.is_ok(),
+        processes: powers.namespaces.is_ok() && powers.processes.is_ok(),
     };
     let network = match (sandbox.network, walls.namespaces) {
         (true, _) => Network::Open,
@@ -57,16 +62,22 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
     };
     let mut settings = Vec::new();
     plan.hidden = hidden::of_user(sandbox.home.as_deref(), &sandbox.private);
+    let of_user = plan.hidden.clone();
     if walls.namespaces {
         let mut found = hidden::in_workspace(roots);
         for repository in repositories {
             found.version_control(repository);
         }
+        plan.hidden_here = found.secrets.iter().filter_map(|path| relative(path, roots)).collect();
         plan.hidden.append(&mut found.secrets);
         plan.hidden.extend(hidden::sockets().into_iter().filter(|path| !lies_in(path, roots)));
         (plan.fixed, plan.anchored, plan.made) = (found.fixed, found.anchored, found.made);
         settings = found.absent;
+        let held = plan.fixed.iter().chain(&plan.anchored).chain(&of_user);
+        let above: Vec<_> = held.flat_map(|path| above(path, &plan.writable)).collect();
+        plan.anchored.extend(above);
     }
+    plan.hidden_here.retain(|path| !allowed.iter().any(|allowed| allowed.ends_with(path)));
     // What the user opened or named is meant to be seen.
     plan.hidden.retain(|path| !allowed.contains(path) && !roots.iter().any(|root| root.starts_with(path)));
     for paths in [&mut plan.writable, &mut plan.hidden, &mut plan.fixed, &mut plan.anchored, &mut plan.made] {
@@ -77,6 +88,18 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
     Some(plan)
 }
 
+/// The folders above `path` up to the writable one that it lies in, and that: where one of them could be moved, what is held would
+/// go with it, and another could take its place.
+fn above(path: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
+    let is_writable = |folder: &&Path| writable.iter().any(|writable| folder.starts_with(writable));
+    path.ancestors().skip(1).take_while(is_writable).map(Path::to_owned).collect()
+}
+
+/// A plan of no walls, for a command that is only to end with askls; `None` where the hidden mode cannot be started.
+pub(super) fn kept_only(powers: &Powers) -> Option<Plan> {
+    powers.has_answered.then(Plan::default)
+}
+
 /// What is not found out about a workspace, and so not hidden in it.
 pub(super) fn not_looked_at(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<String> {
     let is_looked_at = sandbox.launcher.powers().namespaces.is_err() || hidden::in_workspace(roots).is_whole;
@@ -84,6 +107,12 @@ pub(super) fn not_looked_at(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Stri
         "secrets in the workspace: it is too large to find them all, so some deep in it can be read"
             .to_owned()
     })
+}
+
+/// A path as programs that run in one of the roots name it.
+fn relative(path: &Path, roots: &[PathBuf]) -> Option<String> {
+    let relative = roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
+    Some(relative.to_str()?.to_owned()).filter(|path| !path.is_empty())
 }
 
 fn lies_in(path: &Path, roots: &[PathBuf]) -> bool {
@@ -101,12 +130,17 @@ impl Powers {
 
     fn changes(&self) -> Wall {
         let (holds, missing) = match &self.landlock {
-            Ok(version) => (
-                format!(
-                    "only the workspace, temporary folders and sandbox_write can be changed (Landlock {version})"
-                ),
-                None,
-            ),
+            Ok(version) => {
+                let attributes = if self.namespaces.is_err() {
+                    "; modes, owners and times of other files too"
+                } else {
+                    ""
+                };
+                let holds = format!(
+                    "only the workspace, temporary folders and sandbox_write can be changed{attributes} (Landlock {version})"
+                );
+                (holds, None)
+            }
             Err(why) => ("commands can change whatever you can".to_owned(), Some(format!("changes: {why}"))),
         };
         Wall { name: "changes", holds, missing, is_extra: false }
@@ -153,13 +187,24 @@ impl Powers {
             (Err(_), Ok(())) => "no sockets of the machine's own can be made",
             (Err(_), Err(_)) => "their sockets can be reached",
         };
-        let (signals, missing) = match &self.landlock {
-            Ok(version) if *version >= SCOPED => ("no signals to them", None),
-            Ok(_) => (
+        let (signals, missing) = match (&self.processes, &self.landlock) {
+            (Ok(()), _) => (
+                "they are not seen, and get no signals; all that a command started ends with it, and with askls",
+                None,
+            ),
+            (Err(why), Ok(version)) if *version >= SCOPED => (
+                "no signals to them; they are seen",
+                Some(format!(
+                    "programs: what a command started ends with it unless it ends its keeper ({why})"
+                )),
+            ),
+            (Err(_), Ok(_)) => (
                 "signals to them",
                 Some("programs: signals are held since Landlock 6 (Linux 6.12)".to_owned()),
             ),
-            Err(why) => ("signals to them, and a look into those of yours", Some(format!("programs: {why}"))),
+            (Err(_), Err(why)) => {
+                ("signals to them, and a look into those of yours", Some(format!("programs: {why}")))
+            }
         };
         Wall { name: "programs", holds: format!("{sockets}; {signals}"), missing, is_extra: true }
     }

@@ -1,4 +1,5 @@
-//! A filter of system calls: sockets of the kinds that a command may have, and nothing that would get round that.
+//! A filter of system calls: sockets of the kinds that a command may have, nothing that would get round that, no programs with the
+//! rights of their owner, and no hold on processes outside.
 
 use std::collections::BTreeMap;
 
@@ -29,11 +30,16 @@ const HOLDS_SHORTENING: u8 = 3;
 
 /// Holds this process, and all that it becomes and starts. `landlock` is the version that holds its files already.
 pub(super) fn restrict(plan: &Plan, landlock: Option<u8>) -> Result<(), String> {
-    let program = filter(plan, landlock).map_err(|error| error.to_string())?;
-    seccompiler::apply_filter(&program).map_err(|error| error.to_string())
+    let apply = |program: Result<BpfProgram, seccompiler::Error>| {
+        let program = program.map_err(|error| error.to_string())?;
+        seccompiler::apply_filter(&program).map_err(|error| error.to_string())
+    };
+    apply(refused(plan, landlock))?;
+    // No filter sees what it is asked for. Programs that find it missing do without.
+    apply(filter([(libc::SYS_openat2, Vec::new())].into(), libc::ENOSYS))
 }
 
-fn filter(plan: &Plan, landlock: Option<u8>) -> Result<BpfProgram, seccompiler::Error> {
+fn refused(plan: &Plan, landlock: Option<u8>) -> Result<BpfProgram, seccompiler::Error> {
     let mut rules = BTreeMap::new();
     for call in NEVER {
         rules.insert(call, Vec::new());
@@ -42,11 +48,20 @@ fn filter(plan: &Plan, landlock: Option<u8>) -> Result<BpfProgram, seccompiler::
     if landlock.is_some_and(|version| version < HOLDS_SHORTENING) {
         shortening(&mut rules)?;
     }
+    owners_rights(&mut rules)?;
+    if !plan.walls.processes {
+        other_processes(&mut rules)?;
+    }
+    filter(rules, libc::EACCES)
+}
+
+/// A filter that refuses what fits these rules.
+fn filter(mut rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> Result<BpfProgram, seccompiler::Error> {
     if let Some(offset) = SECOND_CONVENTION {
         let again: Vec<_> = rules.iter().map(|(call, rules)| (call + offset, rules.clone())).collect();
         rules.extend(again);
     }
-    let refuse = SeccompAction::Errno(libc::EACCES.unsigned_abs());
+    let refuse = SeccompAction::Errno(error.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, std::env::consts::ARCH.try_into()?)?;
     Ok(filter.try_into()?)
 }
@@ -93,10 +108,58 @@ fn shortening(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) -> Result<(), seccomp
         SeccompRule::new(vec![condition])
     };
     rules.insert(libc::SYS_truncate, Vec::new());
-    rules.insert(libc::SYS_openat2, Vec::new());
     rules.insert(libc::SYS_openat, vec![empties(2)?]);
     #[cfg(target_arch = "x86_64")]
     rules.insert(libc::SYS_open, vec![empties(1)?]);
+    Ok(())
+}
+
+/// A program that has the rights of its owner, or of its group, whoever runs it: a way back in for others, outside the sandbox.
+fn owners_rights(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) -> Result<(), seccompiler::Error> {
+    let has = |argument: u8, bits: u32| {
+        let bits = u64::from(bits);
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bits), bits)
+    };
+    let modes = [libc::S_ISUID, libc::S_ISGID];
+    let mut add = |call: i64, rule: Vec<SeccompCondition>| {
+        rules.entry(call).or_default().push(SeccompRule::new(rule)?);
+        Ok::<_, seccompiler::Error>(())
+    };
+    for mode in modes {
+        add(libc::SYS_fchmod, vec![has(1, mode)?])?;
+        add(libc::SYS_fchmodat, vec![has(2, mode)?])?;
+        add(FCHMODAT2, vec![has(2, mode)?])?;
+        add(libc::SYS_mknodat, vec![has(2, mode)?])?;
+        // Without the flag the mode means nothing, and may be anything.
+        for makes in [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY] {
+            let makes = makes.unsigned_abs();
+            add(libc::SYS_openat, vec![has(2, makes)?, has(3, mode)?])?;
+            #[cfg(target_arch = "x86_64")]
+            add(libc::SYS_open, vec![has(1, makes)?, has(2, mode)?])?;
+        }
+        #[cfg(target_arch = "x86_64")]
+        for (call, argument) in [(libc::SYS_chmod, 1), (libc::SYS_creat, 1), (libc::SYS_mknod, 1)] {
+            add(call, vec![has(argument, mode)?])?;
+        }
+    }
+    Ok(())
+}
+
+/// The newest way to change a mode; it has this number everywhere.
+const FCHMODAT2: i64 = 452;
+
+/// Limits and priorities of processes that this one only knows by their numbers. A limit of time ends a process as a signal does.
+fn other_processes(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) -> Result<(), seccompiler::Error> {
+    let is_set =
+        |argument: u8, length: SeccompCmpArgLen| SeccompCondition::new(argument, length, SeccompCmpOp::Ne, 0);
+    let number = SeccompCmpArgLen::Dword;
+    // Asking for a limit changes none.
+    let limit = vec![is_set(0, number.clone())?, is_set(2, SeccompCmpArgLen::Qword)?];
+    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(limit)?]);
+    for call in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
+        rules.insert(call, vec![SeccompRule::new(vec![is_set(1, number.clone())?])?]);
+    }
+    rules.insert(libc::SYS_process_vm_writev, Vec::new());
     Ok(())
 }
 

@@ -22,6 +22,9 @@ const MAX_PLACES: usize = 2_000;
 /// Most sockets of other programs that are hidden.
 const MAX_SOCKETS: usize = 2_000;
 
+/// Most entries of a folder with sockets that are looked at; some are temporary folders.
+const MAX_BESIDE: usize = 20_000;
+
 /// Folders that tools fill, with what is other people's and no secret: too large to be looked through.
 const FILLED: [&str; 8] =
     ["node_modules", "target", ".venv", "venv", "__pycache__", "site-packages", ".tox", "bower_components"];
@@ -129,6 +132,7 @@ impl Found {
         }
         if folder.ends_with(".git") {
             let mut left = MAX_MODULES;
+            self.fixed.extend(named_by_settings(&folder));
             self.trees(&folder.join("worktrees"), &mut left);
             self.modules(&folder.join("modules"), MAX_MODULE_DEPTH, &mut left);
         }
@@ -179,6 +183,29 @@ impl Found {
     }
 }
 
+/// Further settings and the folder of hooks that a repository's settings name, where they are there.
+fn named_by_settings(repository: &Path) -> Vec<PathBuf> {
+    /// Git's own files of settings are far smaller.
+    const MAX_BYTES: u64 = 256 << 10;
+    let config = repository.join("config");
+    let is_read =
+        fs::metadata(&config).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
+    let text = if is_read { fs::read(&config).unwrap_or_default() } else { Vec::new() };
+    let text = String::from_utf8_lossy(&text);
+    let mut named = Vec::new();
+    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        let from = match name.trim().to_ascii_lowercase().as_str() {
+            // Of `[include]` and `[includeIf …]`; relative to the file that names it.
+            "path" => Some(repository),
+            "hookspath" => repository.parent(),
+            _ => None,
+        };
+        let path = from.map(|from| from.join(value.trim().trim_matches('"')));
+        named.extend(path.and_then(|path| target(&path)));
+    }
+    named
+}
+
 /// The folders in a folder, as many as are `left`; no links.
 fn folders_in(folder: &Path, left: &mut usize) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -203,18 +230,52 @@ pub(super) fn of_user(home: Option<&Path>, private: &[PathBuf]) -> Vec<PathBuf> 
     of_home.chain(of_machine).chain(private.iter().cloned()).filter_map(|path| target(&path)).collect()
 }
 
-/// The sockets of other programs that this user could talk to.
+/// The sockets of other programs that this user could talk to. The kernel lists them by the names that they were bound to, which may
+/// be relative, or not be theirs any more: so all sockets in the folders where some were bound are meant.
 pub(super) fn sockets() -> Vec<PathBuf> {
     let listed = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let listed: BTreeSet<&str> = listed.lines().filter_map(bound).take(MAX_SOCKETS).collect();
-    let known = KNOWN_SOCKETS.iter().copied();
-    listed.into_iter().chain(known).filter_map(|path| reachable(Path::new(path))).collect()
+    let (absolute, relative): (Vec<&Path>, Vec<&Path>) =
+        listed.into_iter().map(Path::new).partition(|path| path.is_absolute());
+    let mut folders: BTreeSet<PathBuf> =
+        absolute.iter().filter_map(|path| path.parent()).map(Path::to_owned).collect();
+    if !relative.is_empty() {
+        let named = relative.iter().filter_map(|path| path.parent());
+        let named: BTreeSet<&Path> = named.collect();
+        for folder in working_folders() {
+            folders.extend(named.iter().map(|name| folder.join(name)));
+        }
+    }
+    let beside = folders.iter().flat_map(|folder| sockets_in(folder));
+    let known = KNOWN_SOCKETS.iter().map(PathBuf::from);
+    let absolute = absolute.into_iter().map(Path::to_owned);
+    let all: BTreeSet<PathBuf> = absolute.chain(beside).chain(known).collect();
+    all.into_iter().filter_map(|path| reachable(&path)).take(MAX_SOCKETS).collect()
 }
 
-/// The path of a socket in a line of the kernel's list: the last of eight columns.
+/// The name of a socket in a line of the kernel's list: the last of eight columns. Names that begin with `@` are no files'.
 fn bound(line: &str) -> Option<&str> {
-    let start = line.find(" /")? + 1;
-    line.get(start..)
+    const COLUMNS_BEFORE: usize = 7;
+    let mut rest = line;
+    for _ in 0..COLUMNS_BEFORE {
+        let (_, behind) = rest.trim_start().split_once(' ')?;
+        rest = behind;
+    }
+    let name = rest.trim_start();
+    (!name.is_empty() && !name.starts_with('@') && name != "Path").then_some(name)
+}
+
+/// Where the processes of this user are: there, the relative names of their sockets begin.
+fn working_folders() -> BTreeSet<PathBuf> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|process| fs::read_link(process.path().join("cwd")).ok()).collect()
+}
+
+/// The sockets right in a folder.
+fn sockets_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_BESIDE);
+    let sockets = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_socket()));
+    sockets.map(|entry| entry.path()).collect()
 }
 
 fn reachable(path: &Path) -> Option<PathBuf> {

@@ -1,23 +1,26 @@
 //! Namespaces of a command's own: mounts that put other things in front of secrets, and a network that has nothing but
-//! its loopback.
+//! its loopback, and processes that see no others.
 
-use std::{fs, io, os::unix::fs::FileTypeExt as _, path::Path};
+use std::{ffi::OsStr, fs, io, os::unix::fs::FileTypeExt as _, path::Path};
 
 use nix::sched::CloneFlags;
 use rustix::{
-    fs::StatVfsMountFlags,
     io::Errno,
     mount::{MountFlags, MountPropagationFlags},
     net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType},
     thread::CapabilitySet,
 };
 
-use super::plan::{Network, Plan};
+use super::{
+    mounts::{hold_all_but, remount, there},
+    plan::{Network, Plan},
+};
 
 /// What stands before a file: without devices on its mount nobody can open it, the super-user no more than others.
 const NOTHING: &str = "/dev/null";
 
-/// What a process needs of the super-user's rights to build and install; the same as common containers leave it.
+/// What a process needs of the super-user's rights to build and install: what common containers leave it, but for the right to
+/// give rights to a program's file, which others could run outside.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -28,8 +31,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETPCAP)
     .union(CapabilitySet::NET_BIND_SERVICE)
     .union(CapabilitySet::SYS_CHROOT)
-    .union(CapabilitySet::AUDIT_WRITE)
-    .union(CapabilitySet::SETFCAP);
+    .union(CapabilitySet::AUDIT_WRITE);
 
 /// Moves this process, which must have one thread, into namespaces of its own, and arranges them.
 pub(super) fn enter(plan: &Plan) -> Result<(), String> {
@@ -56,6 +58,7 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
     let terminals = own_terminals();
     terminals.map_err(|error| step("terminals", error.into()))?;
     let failed = |path: &Path, error: Errno| format!("{}: {error}", path.display());
+    hold_all_but(&plan.writable)?;
     for path in &plan.anchored {
         there(rustix::mount::mount_bind_recursive(path, path)).map_err(|error| failed(path, error))?;
     }
@@ -74,6 +77,36 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
     }
     // The way to where the command runs may lead over the new mounts now.
     std::env::current_dir().and_then(std::env::set_current_dir).map_err(|error| step("working folder", error))
+}
+
+/// Lets what this process starts next be the first process of a namespace. It may mount what shows the processes of that.
+pub(super) fn separate_processes() -> Result<(), String> {
+    let step = |error: io::Error| format!("process namespace: {error}");
+    nix::sched::unshare(CloneFlags::CLONE_NEWPID).map_err(|error| step(error.into()))?;
+    let mut sets = rustix::thread::capabilities(None).map_err(|error| step(error.into()))?;
+    sets.inheritable |= CapabilitySet::SYS_ADMIN;
+    rustix::thread::set_capabilities(None, sets).map_err(|error| step(error.into()))?;
+    rustix::thread::configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true)
+        .map_err(|error| step(error.into()))
+}
+
+/// Shows the processes of this namespace, and no others, where those of the machine are shown. Processes get numbers from `first`
+/// on, since two commands at once may have files in a temporary folder that are named by such a number.
+pub(super) fn show_processes(first: Option<&OsStr>) -> Result<(), String> {
+    /// The last number that was given away. Not every kernel has it.
+    const LAST: &str = "/proc/sys/kernel/ns_last_pid";
+    let step = |error: io::Error| format!("/proc: {error}");
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    rustix::mount::mount("proc", "/proc", "proc", flags, c"").map_err(|error| step(error.into()))?;
+    let first = first.and_then(|first| first.to_str()?.parse::<u32>().ok());
+    if let Some(last) = first.and_then(|first| first.checked_sub(1)) {
+        let _ = fs::write(LAST, last.to_string());
+    }
+    remount(Path::new("/proc"), MountFlags::RDONLY).map_err(|error| step(error.into()))?;
+    rustix::thread::clear_ambient_capability_set().map_err(|error| step(error.into()))?;
+    let mut sets = rustix::thread::capabilities(None).map_err(|error| step(error.into()))?;
+    sets.inheritable = CapabilitySet::empty();
+    rustix::thread::set_capabilities(None, sets).map_err(|error| step(error.into()))
 }
 
 /// Takes from the super-user, and from whoever could become it, what would undo the walls.
@@ -95,14 +128,6 @@ pub(super) fn drop_capabilities() -> Result<(), String> {
 fn map(file: &str, text: String) -> Result<(), String> {
     let path = Path::new("/proc/self").join(file);
     fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// What is gone by now needs no wall, nor does what lies behind one.
-fn there(result: Result<(), Errno>) -> Result<(), Errno> {
-    match result {
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
-        result => result,
-    }
 }
 
 /// Terminals that are not the user's. Where there are none, there are none.
@@ -134,25 +159,6 @@ fn hide(path: &Path) -> Result<(), Errno> {
     }
     rustix::mount::mount_bind(NOTHING, path)?;
     remount(path, MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY)
-}
-
-/// Adds to the options of a mount; none of those that it has may be left out.
-fn remount(path: &Path, add: MountFlags) -> Result<(), Errno> {
-    let has = rustix::fs::statvfs(path)?.f_flag;
-    let flags = [
-        (StatVfsMountFlags::RDONLY, MountFlags::RDONLY),
-        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
-        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
-        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
-        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
-        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
-        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
-    ];
-    let kept = flags
-        .into_iter()
-        .filter(|(flag, _)| has.contains(*flag))
-        .fold(MountFlags::BIND | add, |all, (_, flag)| all | flag);
-    rustix::mount::mount_remount(path, kept, c"")
 }
 
 /// A new network has an address of its own, 127.0.0.1, which is switched off: one message to the kernel switches it on.

@@ -25,6 +25,8 @@ pub(in crate::tools::run_command) struct Plan {
     pub(super) made: Vec<PathBuf>,
     /// For askls to look at afterwards; it is not sent.
     pub(super) absent: Absent,
+    /// What of `hidden` lies in the workspace, relative to its root. For askls; it is not sent.
+    pub(super) hidden_here: Vec<String>,
 }
 
 /// By which means of the kernel a command is held.
@@ -36,6 +38,8 @@ pub(super) struct Walls {
     pub(super) namespaces: bool,
     /// A filter of system calls: which sockets there can be.
     pub(super) calls: bool,
+    /// A namespace for its processes, which see no others and end with it. Not without those for mounts.
+    pub(super) processes: bool,
 }
 
 /// Whom a command can talk to.
@@ -57,15 +61,36 @@ const NETWORK: &str = "network";
 const PATHS: [&str; 5] = ["write", "hide", "fix", "anchor", "make"];
 
 impl Plan {
+    pub(in crate::tools::run_command) fn has_walls(&self) -> bool {
+        self.walls != Walls::default()
+    }
+
     /// See [`Absent::arrived`].
     pub(in crate::tools::run_command) fn arrived(&self) -> Option<String> {
         self.absent.arrived()
     }
 
+    /// What is to be said of hidden files that an output speaks of; `None` when it speaks of none. Programs that find a file and cannot
+    /// read it say so in words of their own, and git takes it for changed.
+    pub(in crate::tools::run_command) fn hidden_in(&self, output: &str) -> Option<String> {
+        /// Most that are named; the others are of the same kind.
+        const MOST: usize = 10;
+        let is_said = |path: &&String| names(output, path);
+        let said: Vec<&str> =
+            self.hidden_here.iter().filter(is_said).take(MOST).map(String::as_str).collect();
+        (!said.is_empty()).then(|| {
+            format!(
+                "\nnote: the sandbox hides {}: it cannot be read or changed by commands, and git shows it as changed though it is \
+                 not; the user can open it with sandbox_write",
+                said.join(", ")
+            )
+        })
+    }
+
     /// Records that end with NUL, which no path holds: a word, a blank, and what it is about.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let Walls { files, namespaces, calls } = self.walls;
-        let walls: String = [(files, 'f'), (namespaces, 'n'), (calls, 'c')]
+        let Walls { files, namespaces, calls, processes } = self.walls;
+        let walls: String = [(files, 'f'), (namespaces, 'n'), (calls, 'c'), (processes, 'p')]
             .into_iter()
             .filter_map(|(is_up, letter)| is_up.then_some(letter))
             .collect();
@@ -129,6 +154,18 @@ impl Plan {
     }
 }
 
+/// Whether a text has a path as a word of its own or the end of one: `.env` stands in ` M a/.env`, not in `.env.example`.
+fn names(text: &str, path: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    text.match_indices(path).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let behind = text.get(at + path.len()..).unwrap_or_default();
+        let goes_on = behind.starts_with(is_part)
+            || behind.strip_prefix('.').is_some_and(|behind| behind.starts_with(is_part));
+        !goes_on && !before.ends_with(is_part) && !before.ends_with('.')
+    })
+}
+
 impl Walls {
     fn decode(letters: &[u8]) -> Option<Self> {
         let mut walls = Self::default();
@@ -137,6 +174,7 @@ impl Walls {
                 b'f' => walls.files = true,
                 b'n' => walls.namespaces = true,
                 b'c' => walls.calls = true,
+                b'p' => walls.processes = true,
                 _ => return None,
             }
         }
@@ -152,7 +190,7 @@ mod tests {
     fn a_plan_arrives_as_it_was_sent() {
         let odd = PathBuf::from(OsString::from_vec(b"/a b\n/\xff".to_vec()));
         let plan = Plan {
-            walls: Walls { files: true, namespaces: false, calls: true },
+            walls: Walls { files: true, namespaces: false, calls: true, processes: true },
             network: Network::Loopback,
             writable: vec!["/project".into(), odd],
             hidden: vec!["/home/u/.ssh".into()],
@@ -160,9 +198,26 @@ mod tests {
             anchored: vec!["/project/.git".into()],
             made: vec!["/project/.git/hooks".into()],
             absent: Absent::default(),
+            hidden_here: Vec::new(),
         };
         assert_eq!(Plan::decode(&plan.encode()), Ok(plan));
         assert_eq!(Plan::decode(&Plan::default().encode()), Ok(Plan::default()));
+    }
+
+    #[test]
+    fn a_hidden_file_is_named_by_an_output_where_its_path_is_a_word() {
+        for (text, is_named) in [
+            (" M .env", true),
+            (" M a/.env\n", true),
+            ("cannot hash .env.", true),
+            ("cat: '.env': Permission denied", true),
+            (" M .env.example", false),
+            ("x.env", false),
+            (".environment", false),
+            (".env_2", false),
+        ] {
+            assert_eq!(names(text, ".env"), is_named, "{text}");
+        }
     }
 
     #[test]

@@ -9,11 +9,11 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
-use rustix::fs::MemfdFlags;
+use rustix::fs::{MemfdFlags, StatVfsMountFlags};
 
 use super::{
     calls,
-    entry::{MAX_REASON_BYTES, MODE, PROBE},
+    entry::{MAX_REASON_BYTES, MODE, PROBE, PROBE_PROCESSES, SELF},
     files, namespaces,
     plan::{Network, Plan, Walls},
 };
@@ -26,11 +26,21 @@ pub struct Powers {
     pub(super) namespaces: Result<(), String>,
     /// The filter of system calls.
     pub(super) calls: Result<(), String>,
+    /// A namespace for processes.
+    pub(super) processes: Result<(), String>,
+    /// Whether the hidden mode could be started.
+    pub(super) has_answered: bool,
 }
 
 impl Powers {
     pub(super) fn none(why: &str) -> Self {
-        Self { landlock: Err(why.to_owned()), namespaces: Err(why.to_owned()), calls: Err(why.to_owned()) }
+        Self {
+            landlock: Err(why.to_owned()),
+            namespaces: Err(why.to_owned()),
+            calls: Err(why.to_owned()),
+            processes: Err(why.to_owned()),
+            has_answered: false,
+        }
     }
 
     /// Asks `askls`, the program that has the hidden mode. Takes some milliseconds.
@@ -50,8 +60,10 @@ impl Powers {
                 "landlock" => powers.landlock = value.parse().map_err(|_| value.to_owned()),
                 "namespaces" => powers.namespaces = done(),
                 "calls" => powers.calls = done(),
-                _ => {}
+                "processes" => powers.processes = done(),
+                _ => continue,
             }
+            powers.has_answered = true;
         }
         powers
     }
@@ -66,7 +78,12 @@ impl Powers {
             Ok(version) => version.to_string(),
             Err(why) => one_line(why),
         };
-        format!("landlock {landlock}\nnamespaces {}\ncalls {}\n", done(&self.namespaces), done(&self.calls))
+        format!(
+            "landlock {landlock}\nnamespaces {}\ncalls {}\nprocesses {}\n",
+            done(&self.namespaces),
+            done(&self.calls),
+            done(&self.processes)
+        )
     }
 }
 
@@ -92,7 +109,7 @@ pub(super) fn tell() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let mut plan = Plan {
-        walls: Walls { files: true, namespaces: true, calls: true },
+        walls: Walls { files: true, namespaces: true, calls: true, processes: true },
         network: Network::Loopback,
         // A file and a folder that are everywhere.
         hidden: ["/dev/shm", "/etc/passwd"].map(Into::into).to_vec(),
@@ -105,6 +122,7 @@ pub(super) fn tell() -> ExitCode {
         plan.network = Network::None;
         plan.hidden.clear();
     }
+    let processes = namespaces.clone().and_then(|()| processes());
     let landlock =
         namespaces::drop_capabilities().and_then(|()| files::restrict(&plan)).and_then(|version| {
             match OpenOptions::new().append(true).open("/proc/self/comm") {
@@ -120,8 +138,30 @@ pub(super) fn tell() -> ExitCode {
             _ => Err("the filter of system calls does not hold".to_owned()),
         }
     });
-    let powers = Powers { landlock, namespaces, calls };
+    let powers = Powers { landlock, namespaces, calls, processes, has_answered: true };
     match control.write_all(powers.lines().as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Whether processes can have a namespace of their own.
+fn processes() -> Result<(), String> {
+    namespaces::separate_processes()?;
+    let mut first = Command::new(SELF);
+    let answer = first.args([MODE, PROBE_PROCESSES]).stdin(Stdio::null()).output();
+    let answer = answer.map_err(|error| format!("the first process: {error}"))?;
+    if answer.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&answer.stderr).into_owned()) }
+}
+
+/// What the first process of a namespace finds out: whether it can be that, and if not why, on its error output.
+pub(super) fn tell_of_processes() -> ExitCode {
+    let shown =
+        namespaces::show_processes(None).and_then(|()| match rustix::process::getpid().as_raw_pid() {
+            1 if Path::new("/proc/1").is_dir() && !Path::new("/proc/2").exists() => Ok(()),
+            _ => Err("processes can be seen".to_owned()),
+        });
+    match shown.map_err(|why| io::stderr().write_all(why.as_bytes())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
@@ -136,6 +176,10 @@ fn hold(plan: &Plan) -> Result<(), String> {
         if path.is_file() || OpenOptions::new().read(true).open(path).is_ok_and(|_| !path.is_dir()) {
             return Err(format!("{} is not hidden", path.display()));
         }
+    }
+    let root = rustix::fs::statvfs("/").map_err(|error| format!("/: {error}"))?;
+    if !root.f_flag.contains(StatVfsMountFlags::RDONLY) {
+        return Err("/ can be changed".to_owned());
     }
     let loopback = TcpListener::bind("127.0.0.1:0").and_then(|_| UdpSocket::bind("127.0.0.1:0"));
     loopback.map(drop).map_err(|error| format!("loopback: {error}"))
