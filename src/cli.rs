@@ -20,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 use serde_json::{Map, Number, Value};
 
 use crate::{
+    agent::Mode,
     config::{self, Environment, Loaded, Settings},
     protocol::{Fault, StopReason},
     workspace::keys,
@@ -79,6 +80,10 @@ pub struct AskArguments {
     /// Write the edits once the agent has answered; otherwise they are only printed, as a diff.
     #[arg(long)]
     apply: bool,
+    /// What is wanted: an answer, with edits only where you ask for a change; a change; or a plan, for which the agent only
+    /// reads. Default: ask.
+    #[arg(long, value_enum)]
+    mode: Option<CommandLineMode>,
     #[command(flatten)]
     bounds: BoundArguments,
     /// What happens at a bound: end with an error, end with a message, or ask for a last answer without tools.
@@ -87,6 +92,25 @@ pub struct AskArguments {
     /// Show the arguments and results of tools, the reasoning and the tokens on stderr.
     #[arg(short, long)]
     verbose: bool,
+}
+
+/// The modes of `--mode`.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum CommandLineMode {
+    #[default]
+    Ask,
+    Edit,
+    Plan,
+}
+
+impl CommandLineMode {
+    fn mode(self) -> Mode {
+        match self {
+            Self::Ask => Mode::Ask,
+            Self::Edit => Mode::Edit,
+            Self::Plan => Mode::Plan,
+        }
+    }
 }
 
 /// Bounds of the turn: more or less than every file says, since this is the user's own word.

@@ -198,6 +198,12 @@ pub enum Event {
         name: String,
         output: String,
         is_error: bool,
+        /// Why it was not allowed, and so did not run: what the user said, or a rule of theirs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        denied: Option<String>,
+        /// How a command ended, in a few words: `exit code 1 (0.2 s)`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ending: Option<String>,
         #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
         duration: Duration,
     },

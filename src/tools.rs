@@ -41,7 +41,7 @@ use crate::{
 pub use access::{Access, CommandText, Extent, Grammar};
 
 use jobs::Jobs;
-use output::{bounded, cut_line, one_line};
+use output::{bounded, cut_line, one_line, visible_path};
 use printed::Printed;
 
 /// What a call can do to the world: decides about approval and about running side by side, never the tool's name.
@@ -89,13 +89,19 @@ pub trait Tool: Send + Sync + 'static {
     /// The struct's doc comment is the tool's description, those of its fields the arguments'.
     type Args: DeserializeOwned + JsonSchema + Send + 'static;
 
-    /// What the call is about in a few words, for a progress line: a path, a pattern, a command.
+    /// What the call is about, for a progress line: a path, a pattern, a command. Whole: it is cut where it is shown, behind
+    /// what hides the keys in it.
     fn target(args: &Self::Args) -> String;
 
     /// What the user is shown before the call is allowed; must contain everything that will happen. `roots` are the
     /// workspace's folders.
     fn preview(args: &Self::Args, _roots: &[PathBuf]) -> String {
-        Self::target(args)
+        visible_path(&Self::target(args))
+    }
+
+    /// How and where it is done, where that matters to whoever is asked; in words that follow "to run it".
+    fn circumstances(&self, _args: &Self::Args, _roots: &[PathBuf]) -> String {
+        String::new()
     }
 
     /// What the call touches. A tool that is told apart by nothing but its name and effect says nothing.
@@ -206,6 +212,8 @@ pub struct Prepared {
     pub effect: Effect,
     pub target: String,
     pub preview: String,
+    /// See [`Tool::circumstances`].
+    pub circumstances: String,
     pub access: Access,
     /// Whether it waits; see [`Tool::waits`].
     pub waits: bool,
@@ -213,9 +221,9 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// The same call with `preview` in front of what the user is shown, and `note` behind whatever it answers.
+    /// The same call with `circumstance` before those that the user is shown, and `note` behind whatever it answers.
     #[must_use]
-    pub fn noted(self, preview: &str, note: String) -> Self {
+    pub fn noted(self, circumstance: &str, note: String) -> Self {
         let run = self.run;
         let run = move |context| -> BoxFuture<'static, Result<String, ToolError>> {
             Box::pin(async move {
@@ -223,7 +231,11 @@ impl Prepared {
                 run(context).await.map(noted).map_err(|ToolError(reason)| ToolError(noted(reason)))
             })
         };
-        Self { preview: format!("{preview}{}", self.preview), run: Box::new(run), ..self }
+        let circumstances = match self.circumstances.as_str() {
+            "" => circumstance.to_owned(),
+            others => format!("{circumstance}, {others}"),
+        };
+        Self { circumstances, run: Box::new(run), ..self }
     }
 
     pub fn run(self, context: ToolContext) -> BoxFuture<'static, Result<String, ToolError>> {
@@ -399,6 +411,7 @@ impl<T: Tool> ErasedTool for Typed<T> {
             effect: T::EFFECT,
             target: T::target(&args),
             preview: T::preview(&args, roots),
+            circumstances: tool.circumstances(&args, roots),
             access: tool.access(&args),
             waits: T::waits(&args),
             run: Box::new(move |context| {

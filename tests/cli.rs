@@ -327,6 +327,27 @@ async fn a_command_runs_when_everything_is_approved() {
     assert!(ran_command, "{output}");
 }
 
+#[tokio::test]
+async fn a_line_says_how_each_command_ended() {
+    let command = json!({"command": "echo no >&2; exit 3"});
+    let model = FakeModel::start(Wire::Chat, [call("run_command", command), text("It failed.")]);
+    let place = Place::new(&[]).with_model(&model);
+    let ran = place.run(&["ask", "--approve", "all", "go"]).await;
+    ran.assert_code(0).assert_stderr(" [tool] run_command echo no >&2; exit 3 … exit code 3 (");
+}
+
+/// What is left of a key that was cut looks like none.
+#[tokio::test]
+async fn a_key_is_hidden_before_a_line_is_cut() {
+    let key = format!("ghp_{}", "a1B2".repeat(9));
+    let command = json!({"command": format!("echo {} {key}", "x".repeat(60))});
+    let model = FakeModel::start(Wire::Chat, [call("run_command", command), text("Done.")]);
+    let place = Place::new(&[]).with_model(&model);
+    let ran = place.run(&["ask", "go"]).await;
+    ran.assert_stderr("<key hidden by askls>");
+    assert!(!ran.stderr.contains("ghp_"), "{}", ran.stderr);
+}
+
 // SPEC A1
 #[tokio::test]
 async fn without_a_terminal_a_denied_edit_asks_for_no_more_than_it_needs() {

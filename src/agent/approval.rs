@@ -12,6 +12,7 @@ mod places;
 mod programs;
 mod readers;
 mod rules;
+mod said;
 mod scripts;
 mod shell;
 mod touched;
@@ -78,7 +79,7 @@ pub struct ApprovalPolicy {
 pub struct Facts {
     pub tool: &'static str,
     pub effect: Effect,
-    /// As the model wrote them.
+    /// As the model wrote them, without what only says why.
     pub arguments: String,
     pub access: Access,
 }
@@ -89,8 +90,10 @@ pub struct Question {
     pub call_id: String,
     pub tool: &'static str,
     pub effect: Effect,
-    /// Everything that will happen: the whole command line, the whole path.
+    /// All of what will be done: the whole command line, the whole path.
     pub preview: String,
+    /// How and where it is done, as `in the background, in web`; empty where that says nothing.
+    pub circumstances: String,
     /// One short reason, in words that follow "since".
     pub why: String,
     /// What [`Answer::AllowAlways`] means; nothing when it cannot be offered.
@@ -109,11 +112,16 @@ pub enum Answer {
     Deny {
         reason: String,
     },
+    /// Nobody has answered, which means no as well. The reason goes to the model.
+    Unanswered {
+        reason: String,
+    },
 }
 
 /// Asks the user. A turn has one question at a time; dropping the future withdraws the question.
 pub trait Approver: Send + Sync {
-    /// Whatever is not a clear yes (no answer, a closed window, a client that cannot ask) is [`Answer::Deny`].
+    /// Whatever is not a clear yes is [`Answer::Deny`], and where nobody could say anything (no answer in time, a client
+    /// that cannot ask) [`Answer::Unanswered`].
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer>;
 }
 
@@ -156,7 +164,9 @@ impl ApprovalPolicy {
         let is_ruled = rules.allow.iter().any(|rule| covers(rule, facts, &places));
         let is_allowed = self.approvals >= least || is_ruled;
         if let Some(command) = &facts.access.command {
-            let decision = Judge { policy: self, grants, ground, is_granted, is_allowed }.decide(command);
+            let is_held = facts.access.is_held;
+            let decision =
+                Judge { policy: self, grants, ground, is_granted, is_allowed, is_held }.decide(command);
             // A rule and `approvals` speak of commands as they run in the sandbox; this call alone may have been allowed.
             let is_known = grants.hold_same(facts);
             return match decision {

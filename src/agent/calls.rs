@@ -1,6 +1,7 @@
 //! Runs the calls of one step: readers side by side, everything else one at a time, each answered exactly once and in
 //! call order.
 
+mod refusal;
 mod running;
 
 use std::{
@@ -26,6 +27,7 @@ use super::{
     limits::LoopGuard,
     withheld,
 };
+use refusal::Refusal;
 use running::{Watcher, run_one};
 
 /// Readers that run at once: enough to hide the disk, few enough to leave the editor its threads.
@@ -34,8 +36,11 @@ const PARALLEL_READS: usize = 8;
 /// The arguments in which calls name the file that they are about.
 const PLACES: [&str; 2] = ["path", "from"];
 
-/// Longest name of that file in a progress line, in characters.
-const MAX_TARGET_CHARS: usize = 80;
+/// Longest target of a call in a progress line, in characters: two paths of a move.
+const MAX_TARGET_CHARS: usize = 120;
+
+/// Longest text of how a command ended, in characters: a job that goes on is told with its command.
+const MAX_ENDING_CHARS: usize = 200;
 
 /// A call after it was looked at and before it runs.
 enum Admitted {
@@ -44,7 +49,7 @@ enum Admitted {
     Refused {
         call: ToolCall,
         target: String,
-        reason: String,
+        refusal: Refusal,
     },
 }
 
@@ -52,6 +57,9 @@ enum Admitted {
 pub(super) struct Answered {
     call: ToolCall,
     pub(super) output: ToolOutput,
+    refusal: Option<Refusal>,
+    /// How it ended, where it is a command.
+    ending: Option<String>,
     /// How long it ran.
     duration: Duration,
 }
@@ -63,6 +71,8 @@ impl Answered {
             name: self.call.name.clone(),
             output: self.output.text.clone(),
             is_error: self.output.is_error,
+            denied: self.refusal.clone().and_then(Refusal::denial),
+            ending: self.ending.clone(),
             duration: self.duration,
         });
     }
@@ -157,8 +167,8 @@ fn admit(agent: &Agent, call: ToolCall, guard: &mut LoopGuard, roots: &[PathBuf]
 fn refused(call: ToolCall, reason: String) -> Admitted {
     let arguments = serde_json::from_str::<serde_json::Value>(&call.arguments).unwrap_or_default();
     let path = PLACES.iter().find_map(|name| arguments.get(name)?.as_str());
-    let target = path.map(|path| one_line(path, MAX_TARGET_CHARS)).unwrap_or_default();
-    Admitted::Refused { call, target, reason }
+    let target = path.unwrap_or_default().to_owned();
+    Admitted::Refused { call, target, refusal: Refusal::Fault(reason) }
 }
 
 /// Servers send nothing at all for a call without arguments.
@@ -205,8 +215,19 @@ fn facts(call: &ToolCall, prepared: &Prepared) -> Facts {
     Facts {
         tool: prepared.name,
         effect: prepared.effect,
-        arguments: call.arguments.clone(),
+        arguments: without(prepared.access.explaining, &call.arguments),
         access: prepared.access.clone(),
+    }
+}
+
+/// Arguments without those of these names.
+fn without(names: &[&str], arguments: &str) -> String {
+    match serde_json::from_str(arguments) {
+        Ok(serde_json::Value::Object(mut object)) if names.iter().any(|name| object.contains_key(*name)) => {
+            object.retain(|name, _| !names.contains(&name.as_str()));
+            serde_json::Value::Object(object).to_string()
+        }
+        _ => arguments.to_owned(),
     }
 }
 
@@ -221,7 +242,7 @@ async fn ask_if_needed(
     };
     let (why, always) = match decision {
         Decision::Allow => return Admitted::Ready(call, prepared),
-        Decision::Deny { reason } => return not_allowed(call, prepared, &reason),
+        Decision::Deny { reason } => return refused_as(call, prepared, Refusal::NotAllowed(reason)),
         Decision::Ask { why, always } => (why, always),
     };
     let (files, access) = (Arc::clone(&context.files), prepared.access.clone());
@@ -231,6 +252,7 @@ async fn ask_if_needed(
         tool: prepared.name,
         effect: prepared.effect,
         preview: prepared.preview.clone(),
+        circumstances: prepared.circumstances.clone(),
         why,
         always: always.clone(),
         root: root.unwrap_or_default(),
@@ -238,8 +260,8 @@ async fn ask_if_needed(
     let asked = AssertUnwindSafe(context.approver.ask(question)).catch_unwind();
     let answer = tokio::select! {
         biased;
-        () = context.cancel.cancelled() => Answer::Deny { reason: "the turn was cancelled".to_owned() },
-        answer = asked => answer.unwrap_or_else(|_| Answer::Deny { reason: "the question could not be shown".to_owned() }),
+        () = context.cancel.cancelled() => Answer::Unanswered { reason: "the turn was cancelled".to_owned() },
+        answer = asked => answer.unwrap_or_else(|_| Answer::Unanswered { reason: "the question could not be shown".to_owned() }),
     };
     match answer {
         Answer::AllowOnce => Admitted::Ready(call, prepared),
@@ -251,13 +273,13 @@ async fn ask_if_needed(
             thread.grants.allow_by(always);
             Admitted::Ready(call, prepared)
         }
-        Answer::Deny { reason } => not_allowed(call, prepared, &reason),
+        Answer::Deny { reason } => refused_as(call, prepared, Refusal::Declined(reason)),
+        Answer::Unanswered { reason } => refused_as(call, prepared, Refusal::NotAllowed(reason)),
     }
 }
 
-fn not_allowed(call: ToolCall, prepared: Prepared, reason: &str) -> Admitted {
-    let reason = format!("this call was not allowed and did not run: {reason}");
-    Admitted::Refused { call, target: prepared.target, reason }
+fn refused_as(call: ToolCall, prepared: Prepared, refusal: Refusal) -> Admitted {
+    Admitted::Refused { call, target: prepared.target, refusal }
 }
 
 /// Runs what is ready side by side and answers all in their order.
@@ -308,9 +330,12 @@ async fn edit(
 
 /// Counts a call's answer and puts it into the thread: from here on the model knows it.
 async fn keep(thread: &mut Thread, guard: &mut LoopGuard, answered: Answered, context: &TurnContext) {
-    let Answered { call, mut output, .. } = answered;
+    let Answered { call, mut output, refusal, .. } = answered;
     withheld::withhold(&mut output, &call, &context.files).await;
-    guard.ended(call, &output);
+    match refusal {
+        Some(Refusal::Declined(_)) => guard.was_declined(),
+        _ => guard.ended(call, &output),
+    }
     thread.answer(output);
 }
 
@@ -328,31 +353,36 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     events.emit(&Event::ToolStarted {
         call_id: call.id.clone(),
         name: call.name.clone(),
-        target: unnamed(&target),
+        // Hidden first: of a key that is cut, the rest would look like none.
+        target: one_line(&unnamed(&target), MAX_TARGET_CHARS),
         arguments: unnamed(&call.arguments),
     });
     let started = Instant::now();
-    let (call, tool, result) = match admitted {
+    let (call, ran, result, refusal) = match admitted {
         Admitted::Ready(call, prepared) => {
-            let tool = prepared.name;
+            let ran = Some((prepared.name, prepared.effect));
             let mut watcher = Watcher::new(&call.id, &context.files, events);
             let result = run_one(prepared, context, &mut watcher).await;
             watcher.show_rest();
-            (call, Some(tool), result)
+            (call, ran, result, None)
         }
-        Admitted::Refused { call, reason, .. } => (call, None, Err(reason)),
+        Admitted::Refused { call, refusal, .. } => (call, None, Err(refusal.output()), Some(refusal)),
     };
     let is_error = result.is_err();
+    // The first line of what a command answers says how it ended.
+    let first = |text: &String| text.lines().next().map(|line| one_line(&unnamed(line), MAX_ENDING_CHARS));
+    let is_command = ran.is_some_and(|(_, effect)| effect == Effect::Execute);
+    let ending = result.as_ref().ok().filter(|_| is_command).and_then(first);
     let text = result.unwrap_or_else(|reason| reason);
     let text = withheld::without_keys(text, &call.arguments, context.files.masking());
-    let (text, is_error) = match tool {
-        Some(tool) => guardrails::after(&call, tool, text, is_error, context, events).await,
+    let (text, is_error) = match ran {
+        Some((tool, _)) => guardrails::after(&call, tool, text, is_error, context, events).await,
         None => (text, is_error),
     };
     // Some servers refuse an empty output, and a model takes it for a fault.
     let text = if text.is_empty() { "(no output)".to_owned() } else { text };
     let output = ToolOutput { call_id: call.id.clone(), text, is_error };
-    Some(Answered { call, output, duration: started.elapsed() })
+    Some(Answered { call, output, refusal, ending, duration: started.elapsed() })
 }
 
 /// Tells the face what was staged since it was last told, and gives the files concerned.

@@ -128,6 +128,8 @@ pub(super) struct LoopGuard {
     /// The last call: its tool, and its arguments as they were read.
     last: Option<(String, Result<Value, String>)>,
     repeats: u32,
+    /// The user said no to the last call.
+    is_declined: bool,
     errors: u32,
     /// Steps since the last call that succeeded.
     failed_steps: u32,
@@ -179,6 +181,14 @@ impl LoopGuard {
         } else {
             self.last = Some(this);
             self.repeats = 1;
+            self.is_declined = false;
+        }
+        if self.is_declined {
+            return Err(format!(
+                "the user has just said no to this very call to {}, and is not asked again at once; do something else, or \
+                 tell them what it is needed for",
+                call.name
+            ));
         }
         let refused_at = match self.repeated_calls {
             RepeatedCalls::Stop => STRICT_REPEATS_AT,
@@ -216,6 +226,12 @@ impl LoopGuard {
     /// Notes a call whose arguments are no JSON; it counts as failed besides.
     pub(super) fn was_unreadable(&mut self, call: &ToolCall) {
         self.unreadable = Some(call.name.clone());
+    }
+
+    /// Notes that the user said no to the last call. It is no failure: how often someone says no is up to them. To make
+    /// the same call at once again is one.
+    pub(super) fn was_declined(&mut self) {
+        self.is_declined = true;
     }
 
     /// Counts a call that was answered.

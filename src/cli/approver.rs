@@ -1,6 +1,14 @@
 //! Asking the user in the terminal, about calls and about writing; where there is none, nobody said yes.
 
-use std::{io, path::PathBuf, thread, time::Duration};
+mod asked;
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 use futures::future::BoxFuture;
 use tokio::sync::{
@@ -19,15 +27,16 @@ use crate::{
 };
 
 use super::printer::Printer;
+use asked::{Asked, MAX_WHY};
 
 /// Lines that were typed and not asked for; more wait in the terminal.
 const MOST_LINES: usize = 8;
 
-const CHOICES: &str =
-    "y = once, a = for the rest of this run, n = no, n and a reason = no, and the agent is told why";
+/// Answers that are not understood before they count as a no.
+const MAX_TRIES: usize = 2;
 
-/// Longest reason why it asks, in characters.
-const MAX_WHY: usize = 200;
+/// How often one question is shown anew: whoever asks for its help for ever has no answer.
+const MAX_LOOKS: usize = 10;
 
 /// Longest reason that goes to the model, in characters.
 const MAX_REASON: usize = 500;
@@ -39,6 +48,8 @@ pub(super) struct Terminal {
     lines: Mutex<Receiver<String>>,
     /// Where answers go that hold for the project; without it none is offered.
     kept_rules: Option<KeptRules>,
+    /// Whether the user has seen what the answers mean.
+    has_told_help: AtomicBool,
 }
 
 /// Says no, and to the user how to say yes.
@@ -61,32 +72,26 @@ impl Terminal {
                 }
             }
         })?;
-        Ok(Self { printer, timeout, lines: Mutex::new(lines), kept_rules })
+        Ok(Self {
+            printer,
+            timeout,
+            lines: Mutex::new(lines),
+            kept_rules,
+            has_told_help: AtomicBool::new(false),
+        })
     }
 
     async fn answer(&self, question: Question) -> Answer {
         let can_keep = self.kept_rules.is_some() && question.root.is_some();
-        let offered = if can_keep { question.always.as_slice() } else { &[] };
-        let rules: Vec<String> = offered.iter().map(|rule| visible(&format!("`{rule}`"))).collect();
-        let choices = match rules.as_slice() {
-            [] => CHOICES.to_owned(),
-            rules => format!("{CHOICES}, p = always in this project (allows {})", rules.join(", ")),
+        let kept = question.kept_in_words().filter(|_| can_keep);
+        let asked = Asked::about(&question, kept.as_deref());
+        let understand = |line: &str| {
+            understand(line).filter(|answer| *answer != Answer::AllowAlways || asked.offers('p'))
         };
-        let asked = format!(
-            "The agent wants to use {} ({}):\n  {}\nAllow it? {choices}: ",
-            question.tool,
-            one_line(&question.why, MAX_WHY),
-            question.preview.trim_end().replace('\n', "\n  ")
-        );
-        let letters = if rules.is_empty() { "y, a or n" } else { "y, a, n or p" };
-        let again = format!("Please answer {letters} ({choices}): ");
-        let can_keep = !offered.is_empty();
-        let understand =
-            |line: &str| understand(line).filter(|answer| *answer != Answer::AllowAlways || can_keep);
-        match self.answer_to(asked, again, understand).await {
-            Ok(Answer::AllowAlways) => self.keep(question.root.clone(), offered.to_vec()).await,
+        match self.answer_to(&asked, understand).await {
+            Ok(Answer::AllowAlways) => self.keep(question.root, question.always).await,
             Ok(answer) => answer,
-            Err(reason) => deny(reason),
+            Err(reason) => Answer::Unanswered { reason: reason.to_owned() },
         }
     }
 
@@ -96,40 +101,39 @@ impl Terminal {
     /// # Errors
     /// Why they may not.
     pub(super) async fn may_write(&self, edits: &EditProposal) -> Result<(), &'static str> {
-        let paths = edits.files.iter().map(|file| visible_path(file.path.as_str()));
-        let asked = format!(
-            "Editors and shells run what these files say without asking:\n  {}\nWrite them? y = yes, n = no: ",
-            paths.collect::<Vec<_>>().join("\n  ")
-        );
-        let again = "Please answer y or n: ".to_owned();
-        match self.answer_to(asked, again, understand_once).await {
+        let paths: Vec<_> = edits.files.iter().map(|file| visible_path(file.path.as_str())).collect();
+        let head =
+            "Editors and shells run what these files say without asking, so write them only if you trust it:";
+        match self.answer_to(&Asked::once(head, &paths.join("\n")), understand_once).await {
             Ok(Answer::AllowOnce | Answer::AllowForThread | Answer::AllowAlways) => Ok(()),
-            Ok(Answer::Deny { .. }) => Err("the user said no"),
+            Ok(Answer::Deny { .. } | Answer::Unanswered { .. }) => Err("the user said no"),
             Err(reason) => Err(reason),
         }
     }
 
-    /// Asks, and once more in the words of `again` when the answer is not understood.
+    /// Asks, and once more when the answer is not understood. The meaning of the answers is told with the first question,
+    /// and to whoever asks for it.
     ///
     /// # Errors
     /// Why there is no answer.
     async fn answer_to(
         &self,
-        asked: String,
-        again: String,
+        asked: &Asked,
         understand: impl Fn(&str) -> Option<Answer>,
     ) -> Result<Answer, &'static str> {
         let mut lines = self.lines.lock().await;
         // What was typed before the question is no answer to it.
         while !matches!(lines.try_recv(), Err(TryRecvError::Empty | TryRecvError::Disconnected)) {}
-        for asked in [asked, again] {
-            self.printer.question(asked);
-            match tokio::time::timeout(self.timeout, lines.recv()).await {
-                Ok(Some(line)) => {
-                    if let Some(answer) = understand(&line) {
-                        return Ok(answer);
-                    }
-                }
+        let help = match self.has_told_help.swap(true, Ordering::Relaxed) {
+            true => String::new(),
+            false => format!("{}\n", asked.help()),
+        };
+        let mut next = format!("{}\n{help}{}", asked.text(), asked.prompt());
+        let (mut looks, mut tries) = (0, 0);
+        while looks <= MAX_LOOKS && tries < MAX_TRIES {
+            self.printer.question(next);
+            let line = match tokio::time::timeout(self.timeout, lines.recv()).await {
+                Ok(Some(line)) => line,
                 Ok(None) => return Err("the user closed the input"),
                 Err(_) => {
                     // The cursor still stands behind the question.
@@ -137,7 +141,19 @@ impl Terminal {
                     self.printer.notice("no answer means no");
                     return Err("the user did not answer in time");
                 }
-            }
+            };
+            next = match line.trim() {
+                "?" => format!("{}\n{}", asked.help(), asked.prompt()),
+                "v" | "V" if asked.offers('v') => format!("{}\n{}", asked.whole(), asked.prompt()),
+                line => match understand(line) {
+                    Some(answer) => return Ok(answer),
+                    None => {
+                        tries += 1;
+                        asked.again()
+                    }
+                },
+            };
+            looks += 1;
         }
         self.printer.notice("taken for a no");
         Err("the user said neither yes nor no")
@@ -178,7 +194,8 @@ impl Approver for Nobody {
             least_approval(question.effect),
             rules_for(&question.always)
         ));
-        Box::pin(async { deny("nobody can be asked, since askls runs without a terminal") })
+        let reason = "nobody can be asked, since askls runs without a terminal".to_owned();
+        Box::pin(async { Answer::Unanswered { reason } })
     }
 }
 

@@ -11,7 +11,9 @@ use anyhow::Context as _;
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
-    agent::{Agent, Approver, EventSink as _, Limits, OnLimit, Thread, TurnContext, TurnResult, UserInput},
+    agent::{
+        Agent, Approver, EventSink as _, Limits, Mode, OnLimit, Thread, TurnContext, TurnResult, UserInput,
+    },
     config::{Environment, KeptRules, Settings},
     model::{ModelError, select},
     protocol::{Event, Limit, StopReason, ThreadId, Usage, tokens_in_short},
@@ -78,7 +80,8 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     let thread_id = thread.id().clone();
     let keeper =
         Keeper { folder: loaded.settings.checkpoints_folder(), turn: TurnMark::new(&thread_id, &prompt) };
-    let input = UserInput { prompt, folder, ..UserInput::default() };
+    let mode = arguments.mode.unwrap_or_default().mode();
+    let input = UserInput { prompt, mode, folder, ..UserInput::default() };
     let turn = turn(loaded.settings, thread, input, context, printer.clone(), style.format);
     let mut turn = AbortOnDropHandle::new(tokio::spawn(turn));
     let ended = tokio::select! {
@@ -178,6 +181,7 @@ async fn turn(
         printer.notice(format!("warning: {warning}"));
     }
     let tools = Toolbox::standard(&settings.tools()).for_model(&chosen.client.info().name);
+    let tools = if input.mode == Mode::Plan { tools.only_reading() } else { tools };
     let agent = Agent {
         model: chosen.client,
         tools,
@@ -377,6 +381,7 @@ fn style(arguments: &AskArguments, environment: &Environment, on_limit: OnLimit)
         detail: if arguments.verbose { Detail::All } else { Detail::Names },
         stdout_is_terminal: io::stdout().is_terminal(),
         dim: io::stderr().is_terminal() && !environment.no_color(),
+        live: io::stderr().is_terminal() && !arguments.json && !arguments.verbose,
         on_limit,
     }
 }

@@ -2,8 +2,9 @@
 
 use std::{
     io,
-    sync::mpsc::{self, Sender},
+    sync::mpsc::{self, RecvTimeoutError, Sender},
     thread,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::oneshot;
@@ -14,6 +15,9 @@ use super::{
     view::{Style, View},
     written::{NotWritten, Written},
 };
+
+/// How often what runs is looked at: its seconds change no more often.
+const TICK: Duration = Duration::from_millis(500);
 
 /// The turn's only way to stdout and stderr, so that its lines come in their order. What waits to be printed is never
 /// more than the turn itself keeps in its history.
@@ -38,7 +42,19 @@ impl Printer {
         let (queue, lines) = mpsc::channel();
         thread::Builder::new().name("printer".to_owned()).spawn(move || {
             let mut view = View::new(style, io::stdout(), io::stderr());
-            while let Ok(line) = lines.recv() {
+            loop {
+                let line = match view.is_live() {
+                    false => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                    true => lines.recv_timeout(TICK),
+                };
+                let line = match line {
+                    Ok(line) => line,
+                    Err(RecvTimeoutError::Timeout) => {
+                        view.tick(Instant::now());
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
                 match line {
                     Line::Event(event) => view.event(&event),
                     Line::Notice(text) => view.notice(&text),

@@ -1,10 +1,13 @@
 //! What a turn looks like in a terminal: the answer on stdout, everything about it on stderr; or its events as JSON.
 
 mod ending;
+mod lines;
+mod live;
 
 use std::{
     fmt::Display,
     io::{self, Write},
+    time::Instant,
 };
 
 use serde::Serialize;
@@ -16,6 +19,8 @@ use crate::{
     tools::output::visible,
 };
 use ending::ending;
+use lines::{one_line, printable};
+use live::Live;
 
 pub(super) use ending::at_limit;
 
@@ -43,6 +48,8 @@ pub(super) struct Style {
     pub(super) stdout_is_terminal: bool,
     /// Whether lines about the turn may be dimmed.
     pub(super) dim: bool,
+    /// Whether a line may say what runs, and be written over.
+    pub(super) live: bool,
     /// How a turn is shown that used all its steps.
     pub(super) on_limit: OnLimit,
 }
@@ -78,6 +85,8 @@ pub(super) struct View<Out, Err> {
     held: String,
     /// Reasoning that was not shown yet.
     reasoning: String,
+    /// The calls that run.
+    live: Live,
     /// The first error of stdout.
     failure: Option<io::Error>,
 }
@@ -92,7 +101,32 @@ impl<Out: Write, Err: Write> View<Out, Err> {
             step_has_text: false,
             held: String::new(),
             reasoning: String::new(),
+            live: Live::default(),
             failure: None,
+        }
+    }
+
+    /// Whether something runs whose seconds are to be shown.
+    pub(super) fn is_live(&self) -> bool {
+        self.style.live && self.live.is_wanted()
+    }
+
+    /// Shows how long it has been running.
+    pub(super) fn tick(&mut self, now: Instant) {
+        if !self.is_live() {
+            return;
+        }
+        // No line of stdout is open: the one before the call was ended as it started.
+        if let Some(line) = self.live.draw(now) {
+            let (dim, reset) = if self.style.dim { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
+            let _ = write!(self.err, "\r\x1b[K{dim}{line}{reset}").and_then(|()| self.err.flush());
+        }
+    }
+
+    /// Takes the line away that says what runs.
+    fn clear_live(&mut self) {
+        if self.live.erase() {
+            let _ = write!(self.err, "\r\x1b[K").and_then(|()| self.err.flush());
         }
     }
 
@@ -127,9 +161,11 @@ impl<Out: Write, Err: Write> View<Out, Err> {
         };
     }
 
-    /// A question: like a notice, but the cursor stays behind it and it is not dimmed.
+    /// A question: like a notice, but the cursor stays behind it and it is not dimmed. Until the turn goes on, nothing is
+    /// written over it.
     pub(super) fn question(&mut self, text: &str) {
         self.end_line();
+        self.live.wait();
         let _ = write!(self.err, "{}", visible(text)).and_then(|()| self.err.flush());
     }
 
@@ -153,6 +189,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
     }
 
     fn show(&mut self, event: &Event) {
+        self.live.go_on();
         match event {
             Event::Reasoning { .. } => {}
             Event::Discarded => self.reasoning.clear(),
@@ -177,10 +214,12 @@ impl<Out: Write, Err: Write> View<Out, Err> {
             }
             Event::Reasoning { text } if self.style.detail == Detail::All => self.reasoning.push_str(text),
             Event::Reasoning { .. } | Event::EditProposed { .. } => {}
-            Event::ToolStarted { name, target, arguments, .. } => {
-                let about = if self.style.detail == Detail::All { arguments } else { target };
-                let name = one_line(name, LONGEST_NAME);
-                self.notice(format!(" [tool] {name} {}", one_line(about, LONGEST_CALL)).trim_end());
+            Event::ToolStarted { name, arguments, .. } if self.style.detail == Detail::All => {
+                self.notice(&call_line(name, arguments));
+            }
+            Event::ToolStarted { call_id, name, target, .. } => {
+                self.end_line();
+                self.live.start(call_id, call_line(name, target), Instant::now());
             }
             Event::ToolOutput { skipped_lines, text, .. } if self.style.detail == Detail::All => {
                 if *skipped_lines > 0 {
@@ -190,18 +229,24 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                     self.notice(format!(" | {}", one_line(line, LONGEST_CALL)).trim_end());
                 }
             }
-            Event::ToolOutput { .. } => {}
-            Event::ToolEnded { name, output, is_error, .. } => {
-                let name = one_line(name, LONGEST_NAME);
-                match (is_error, self.style.detail) {
-                    (true, _) => {
-                        self.notice(&format!(" [tool] {name} failed: {}", one_line(output, LONGEST_CALL)));
-                    }
-                    (false, Detail::All) => {
-                        self.notice(&format!(" [tool] {name} -> {}", one_line(output, LONGEST_PREVIEW)));
-                    }
-                    (false, Detail::Names) => {}
+            Event::ToolOutput { call_id, text, unfinished, .. } => {
+                let last = [unfinished].into_iter().map(String::as_str).chain(text.lines().rev());
+                if let Some(line) = last.map(str::trim).find(|line| !line.is_empty()) {
+                    self.live.printed(call_id, line);
                 }
+            }
+            Event::ToolEnded { call_id, name, output, is_error, denied, ending, .. } => {
+                let call = self.live.end(call_id).unwrap_or_else(|| call_line(name, ""));
+                let how = match (denied, is_error, self.style.detail) {
+                    (Some(reason), _, _) => format!(": denied: {}", one_line(reason, LONGEST_CALL)),
+                    (None, true, _) => format!(": failed: {}", one_line(output, LONGEST_CALL)),
+                    (None, false, Detail::All) => format!(" -> {}", one_line(output, LONGEST_PREVIEW)),
+                    (None, false, Detail::Names) => match ending {
+                        Some(ending) => format!(" … {}", one_line(ending, LONGEST_CALL)),
+                        None => String::new(),
+                    },
+                };
+                self.notice(&format!("{call}{how}"));
             }
             Event::Usage { step, step_usage, step_cost, .. } => {
                 if self.style.detail == Detail::All {
@@ -269,6 +314,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
         if text.is_empty() {
             return;
         }
+        self.clear_live();
         self.line_is_open = !text.ends_with('\n');
         if self.style.stdout_is_terminal {
             self.write(&printable(text));
@@ -278,6 +324,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
     }
 
     fn end_line(&mut self) {
+        self.clear_live();
         if std::mem::take(&mut self.line_is_open) {
             self.write("\n");
         }
@@ -327,6 +374,12 @@ fn hooked(kind: HookKind, action: HookAction, tool: Option<&str>) -> String {
     }
 }
 
+/// A call: its tool, and what it is about.
+fn call_line(name: &str, about: &str) -> String {
+    let name = one_line(name, LONGEST_NAME);
+    format!(" [tool] {name} {}", one_line(about, LONGEST_CALL)).trim_end().to_owned()
+}
+
 /// What the turn came to: for those who pay for it.
 fn total(steps: u32, usage: &Usage, cost: Cost) -> String {
     let steps = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
@@ -343,35 +396,6 @@ fn tokens(usage: &Usage, cost: Option<Cost>) -> String {
         usage.reasoning_tokens,
         cost.unwrap_or_default()
     )
-}
-
-/// A text on one line, at most `longest` characters of it.
-fn one_line(text: &str, longest: usize) -> String {
-    // Only as much as is shown is looked at: results may be long.
-    let mut line = String::new();
-    let mut count = 0;
-    for word in text.split_whitespace() {
-        for c in std::iter::once(' ').take(usize::from(count > 0)).chain(word.chars()) {
-            if count == longest {
-                line.push('…');
-                return line;
-            }
-            line.push(c);
-            count += 1;
-        }
-    }
-    line
-}
-
-/// A text whose control characters a terminal will not obey, nor those that change the order in which it is shown: a
-/// file that the model quotes could hide or fake lines. What joins the parts of a letter stays.
-fn printable(text: &str) -> String {
-    let stays = |c: char| match c {
-        '\n' | '\t' => true,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        _ => !c.is_control(),
-    };
-    text.chars().map(|c| if stays(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
 #[cfg(test)]
@@ -418,6 +442,8 @@ mod tests {
             name: "read_file".to_owned(),
             output: output.to_owned(),
             is_error,
+            denied: None,
+            ending: None,
             duration: Duration::from_millis(3),
         }
     }

@@ -125,7 +125,7 @@ impl Session {
         let announcement = self.with_place(settings, announcement).await;
         let (kind, line) = (announcement.kind, announcement.line());
         let Some(document) = announcement.document else {
-            self.editor.notify("window/showMessage", json!({ "type": kind, "message": line })).await;
+            self.editor.show_message(kind, &line).await;
             return;
         };
         let (session, settings) = (Arc::clone(self), settings.clone());

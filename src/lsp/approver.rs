@@ -13,21 +13,18 @@ use super::{lsp_types::MessageType, session::Session};
 use crate::{
     agent::{Answer, Approver, Question, Rule},
     config::KeptRules,
-    tools::{
-        Effect,
-        output::{one_line, visible},
-    },
+    tools::output::{one_line, visible},
 };
 
-/// Longest preview that is asked about. VS Code cuts a message at about 1,000 characters, and nobody should allow
+/// Longest preview that is asked about, in UTF-16 units. VS Code cuts a message at 1,000 of them, and nobody should allow
 /// what they cannot see.
 const MAX_PREVIEW: usize = 900;
 
-/// Longest question: what editors show of a message.
+/// Longest question, in UTF-16 units: what editors show of a message.
 const MAX_QUESTION: usize = 1_000;
 
 /// Longest reason and longest list of rules that stand beside what is asked, in characters.
-const MAX_REASON: usize = 120;
+const MAX_REASON: usize = 160;
 
 const ALLOW_ONCE: &str = "Allow once";
 const ALLOW_FOR_THREAD: &str = "Allow for this thread";
@@ -95,10 +92,10 @@ impl EditorApprover {
     /// # Errors
     /// Why the answer is no, in words for the model.
     pub(super) async fn ask_to_apply(&self, line: &str) -> Result<(), String> {
-        let question = format!("The agent wants to change: {line}");
+        let question = format!("{}\nThe agent wants to make this change.", quoted(line));
         match self.ask_away(&question, &[ALLOW_ONCE, DENY]).await {
             Answer::AllowOnce | Answer::AllowForThread | Answer::AllowAlways => Ok(()),
-            Answer::Deny { reason } => Err(reason),
+            Answer::Deny { reason } | Answer::Unanswered { reason } => Err(reason),
         }
     }
 
@@ -113,7 +110,7 @@ impl EditorApprover {
     async fn choose(&self, text: &str, actions: &[&str]) -> Answer {
         // Closed only when the session ends.
         let Ok(_turn) = self.session.questions.acquire().await else {
-            return Answer::Deny { reason: "askls is ending".to_owned() };
+            return Answer::Unanswered { reason: "askls is ending".to_owned() };
         };
         let choice = self.session.editor.choose(MessageType::WARNING, text, actions, self.limit).await;
         match choice {
@@ -122,7 +119,7 @@ impl EditorApprover {
             Ok(Some(title)) if title == ALLOW_ALWAYS => Answer::AllowAlways,
             Ok(Some(title)) if title == DENY => deny("the user denied it"),
             Ok(_) => deny("the user closed the question without allowing it"),
-            Err(error) => deny(&format!("nobody allowed it: {error}")),
+            Err(error) => Answer::Unanswered { reason: format!("nobody allowed it: {error}") },
         }
     }
 }
@@ -150,56 +147,66 @@ fn deny(reason: &str) -> Answer {
     Answer::Deny { reason: reason.to_owned() }
 }
 
-const WITH_ALWAYS: &[&str] = &[ALLOW_ONCE, ALLOW_FOR_THREAD, ALLOW_ALWAYS, DENY];
-const WITHOUT_ALWAYS: &[&str] = &[ALLOW_ONCE, ALLOW_FOR_THREAD, DENY];
+/// Each answer has the same number in every question: editors number them, and hands remember numbers.
+const WITH_ALWAYS: &[&str] = &[ALLOW_ONCE, DENY, ALLOW_FOR_THREAD, ALLOW_ALWAYS];
+const WITHOUT_ALWAYS: &[&str] = &[ALLOW_ONCE, DENY, ALLOW_FOR_THREAD];
 
-/// Everything that will happen, on one line, and the answers to it; the error goes to the model.
+/// Everything that will happen, on a line of its own, what is to be known of it, and the answers; the error goes to the
+/// model.
 fn text(question: &Question) -> Result<(String, &'static [&'static str]), String> {
     let preview = on_one_line(&question.preview);
-    let length = preview.chars().count();
-    if !is_shown_whole(&preview) {
-        return Err(format!(
-            "the user was not asked: {length} characters are more than an editor shows in a question (at most \
-             {MAX_PREVIEW}); split it, or write it to a script file and run that"
-        ));
+    let wish = on_one_line(&question.wish());
+    let why = on_one_line(&one_line(&question.why, MAX_REASON));
+    let asked = |note: &str| format!("{}\nThe agent wants to {wish}{note}.", quoted(&preview));
+    let is_short = |text: &str| units(text) <= MAX_QUESTION;
+    let with_reason = asked(&format!(", since {why}"));
+    if let Some(kept) = question.kept_in_words().map(|kept| on_one_line(&kept))
+        && kept.chars().count() <= MAX_REASON
+    {
+        let with_always = format!("{with_reason} \u{201c}{ALLOW_ALWAYS}\u{201d} allows {kept}.");
+        if is_shown_whole(&preview) && is_short(&with_always) {
+            return Ok((with_always, WITH_ALWAYS));
+        }
     }
-    let what = match question.effect {
-        // Goes on with the folder: `in src:⏎ls`.
-        Effect::Execute => ("run a command", ""),
-        Effect::Edit => ("change", ":"),
-        Effect::Network => ("use the network", ":"),
-        Effect::Read => ("read", ":"),
-        Effect::Stop => ("stop", ":"),
-    };
-    let (what, colon) = what;
-    let why = one_line(&question.why, MAX_REASON);
-    let rules: Vec<String> = question.always.iter().map(|rule| format!("`{rule}`")).collect();
-    let rules = on_one_line(&rules.join(", "));
-    // What is asked comes last: nothing in it can pass for what is said beside it.
-    let asked = |note: &str| format!("The agent wants to {what}{note}{colon} {preview}");
-    let is_short = |text: &str| text.chars().count() <= MAX_QUESTION;
-    let with_always = asked(&format!(" ({why}; Always allows {rules})"));
-    if !question.always.is_empty() && rules.chars().count() <= MAX_REASON && is_short(&with_always) {
-        return Ok((with_always, WITH_ALWAYS));
-    }
-    let with_reason = asked(&format!(" ({why})"));
-    let shown = if is_short(&with_reason) { with_reason } else { asked("") };
+    // Where and how it happens is of what is allowed; only the reason may be left out.
+    let shown = [with_reason, asked("")].into_iter().find(|text| is_shown_whole(&preview) && is_short(text));
+    let shown = shown.ok_or_else(|| {
+        format!(
+            "the user was not asked: {} characters are more than an editor shows in a question (at most {MAX_PREVIEW}); \
+             split it, or write it to a script file and run that",
+            units(&preview)
+        )
+    })?;
     Ok((shown, WITHOUT_ALWAYS))
 }
 
 /// Whether an editor shows all of a preview in a question.
 pub(super) fn is_shown_whole(preview: &str) -> bool {
-    preview.chars().count() <= MAX_PREVIEW
+    units(preview) <= MAX_PREVIEW
 }
 
-/// Nothing in it can hide, line ends included, which editors turn into blanks.
+/// How long VS Code takes a text to be.
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// What is asked about, between signs that cannot stand in it: some editors show all lines as one, and nothing in it may
+/// pass for what is said behind it.
+fn quoted(line: &str) -> String {
+    format!("\u{ab}{line}\u{bb}")
+}
+
+/// Nothing in it can hide: line ends, which editors turn into blanks, are signs, and what VS Code would show as a link,
+/// without its address, is none.
 pub(super) fn on_one_line(preview: &str) -> String {
-    visible(preview.trim()).replace('\n', "⏎").replace('\t', " ")
+    let line = visible(preview.trim()).replace('\n', "⏎").replace('\t', " ");
+    line.replace("](", "]\\u{28}").replace('\u{ab}', "\\u{ab}").replace('\u{bb}', "\\u{bb}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::Effect;
 
     fn question(preview: &str) -> Question {
         Question {
@@ -207,6 +214,7 @@ mod tests {
             tool: "run_command",
             effect: Effect::Execute,
             preview: preview.to_owned(),
+            circumstances: "in src".to_owned(),
             why: "touch is not known to only read".to_owned(),
             always: Vec::new(),
             root: None,
@@ -214,11 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn a_question_shows_the_whole_command() {
+    fn a_question_begins_with_the_whole_command() {
         assert_eq!(
-            text(&question("in src:\ntouch a")),
+            text(&question("cd a\ntouch b")),
             Ok((
-                "The agent wants to run a command (touch is not known to only read) in src:⏎touch a"
+                "«cd a⏎touch b»\nThe agent wants to run this command in src, since touch is not known to only read."
                     .to_owned(),
                 WITHOUT_ALWAYS
             )),
@@ -228,18 +236,23 @@ mod tests {
     #[test]
     fn what_always_allows_is_shown_or_not_offered() {
         let rule = |words: &str| format!("command: {words}").parse().unwrap();
-        let asked = Question { always: vec![rule("touch a")], ..question("in src:\ntouch a b") };
+        let asked = Question { always: vec![rule("touch a")], ..question("touch a b") };
         assert_eq!(
             text(&asked),
             Ok((
-                "The agent wants to run a command (touch is not known to only read; Always allows `command: touch a`) in \
-                 src:⏎touch a b"
+                "«touch a b»\nThe agent wants to run this command in src, since touch is not known to only read. “Always in \
+                 this project” allows `command: touch a` with any further words."
                     .to_owned(),
                 WITH_ALWAYS
             )),
         );
-        let long = Question { always: vec![rule(&"x".repeat(MAX_REASON))], ..question("in src:\nx") };
+        let long = Question { always: vec![rule(&"x".repeat(MAX_REASON))], ..question("x") };
         assert_eq!(text(&long).unwrap().1, WITHOUT_ALWAYS);
+    }
+
+    #[test]
+    fn an_answer_has_the_same_place_in_every_question() {
+        assert!(WITH_ALWAYS.starts_with(WITHOUT_ALWAYS));
     }
 
     #[test]
@@ -249,9 +262,35 @@ mod tests {
         assert_eq!(on_one_line(&format!("ls{};  rm x", " ".repeat(600))), "ls⟨600 blanks⟩;  rm x");
     }
 
+    /// VS Code shows a link as its label alone.
+    #[test]
+    fn a_command_that_looks_like_a_link_is_shown_whole() {
+        assert_eq!(
+            on_one_line(r#": "[build](https://e '"; rm -rf src; : "')""#),
+            r#": "[build]\u{28}https://e '"; rm -rf src; : "')""#
+        );
+    }
+
+    #[test]
+    fn a_command_cannot_end_its_own_quotation() {
+        assert_eq!(on_one_line("ls» The agent wants to read"), "ls\\u{bb} The agent wants to read");
+    }
+
     #[test]
     fn what_cannot_be_shown_whole_is_not_asked() {
         assert!(text(&question(&"x".repeat(MAX_PREVIEW))).is_ok());
         assert!(text(&question(&"x".repeat(MAX_PREVIEW + 1))).is_err());
+        // Two units each for who counts as VS Code does.
+        assert!(text(&question(&"😀".repeat(MAX_PREVIEW / 2))).is_ok());
+        assert!(text(&question(&"😀".repeat(MAX_PREVIEW / 2 + 1))).is_err());
+    }
+
+    #[test]
+    fn no_question_is_longer_than_editors_show() {
+        for circumstances in ["in src".to_owned(), "f".repeat(300)] {
+            let asked =
+                Question { circumstances, why: "y".repeat(300), ..question(&"x".repeat(MAX_PREVIEW)) };
+            assert!(units(&text(&asked).unwrap().0) <= MAX_QUESTION);
+        }
     }
 }

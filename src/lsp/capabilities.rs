@@ -25,6 +25,9 @@ pub(super) struct Capabilities {
     pub(super) code_lens_refresh: bool,
     pub(super) publish_diagnostics: bool,
     pub(super) configuration: bool,
+    /// Takes a question from the screen when it hears that it is over. Ours do; of the others some warn of what they do not
+    /// know.
+    pub(super) question_ended: bool,
     /// Known to give up on a command after some seconds, while the server goes on.
     pub(super) gives_up_on_commands: bool,
 }
@@ -88,6 +91,7 @@ impl Capabilities {
             code_lens_refresh: is_true("/capabilities/workspace/codeLens/refreshSupport"),
             publish_diagnostics: is_there("/capabilities/textDocument/publishDiagnostics"),
             configuration: is_true("/capabilities/workspace/configuration"),
+            question_ended: is_true("/capabilities/experimental/asklsQuestionEnded"),
             gives_up_on_commands: gives_up_on_commands(initialize),
         }
     }

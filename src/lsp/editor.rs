@@ -2,7 +2,11 @@
 
 use std::{
     borrow::Cow,
-    sync::atomic::{AtomicI64, Ordering},
+    collections::VecDeque,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
     time::Duration,
 };
 
@@ -26,6 +30,16 @@ pub(super) const MAX_MESSAGE: usize = 300;
 /// edits, goes other ways.
 const TOLD_BESIDE: [&str; 3] = ["window/logMessage", "window/showMessage", "$/progress"];
 
+/// Questions that were given up and may still be open before the user: nobody looks at more.
+const MAX_GIVEN_UP: usize = 50;
+
+const QUESTION: &str = "window/showMessageRequest";
+
+/// Says which question is over, by its text: not every client tells its plugins the id of a request.
+const QUESTION_ENDED: &str = "askls/questionEnded";
+
+const TOO_LATE: &str = "askls: too late: this question was over, and no answer meant no, so nothing was done";
+
 /// Why a request to the client has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RequestError {
@@ -44,11 +58,27 @@ pub(super) struct Editor {
     waiting: DashMap<i64, oneshot::Sender<Result<Value, Value>>>,
     /// What no message, log line or progress report says.
     known_keys: KnownKeys,
+    /// Questions that were given up, the oldest first: whoever answers one hears that it was too late.
+    given_up: Mutex<VecDeque<i64>>,
+    /// Whether the client wants to hear of questions that are over.
+    tells_ends: AtomicBool,
 }
 
 impl Editor {
     pub(super) fn new(outbox: Outbox, known_keys: KnownKeys) -> Self {
-        Self { outbox, next_id: AtomicI64::new(1), waiting: DashMap::new(), known_keys }
+        Self {
+            outbox,
+            next_id: AtomicI64::new(1),
+            waiting: DashMap::new(),
+            known_keys,
+            given_up: Mutex::default(),
+            tells_ends: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on the client hears of each question that is over without an answer of its user.
+    pub(super) fn tell_ends(&self) {
+        self.tells_ends.store(true, Ordering::Relaxed);
     }
 
     pub(super) async fn notify(&self, method: &str, params: impl Serialize) {
@@ -78,8 +108,8 @@ impl Editor {
     }
 
     /// Sends a request and waits for its result. An answer that comes after the time limit, or after the future was
-    /// dropped, is ignored. The client is not told: of all that were tried none withdraws a question, and one warns its
-    /// user of the unknown notification.
+    /// dropped, changes nothing. Only a client that has asked for it is told then: of all others that were tried none
+    /// withdraws a question, and one warns its user of the unknown notification.
     pub(super) async fn request(
         &self,
         method: &str,
@@ -91,7 +121,8 @@ impl Editor {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         self.waiting.insert(id, answer);
-        let _forget = Forget { editor: self, id };
+        let message = params.get("message").filter(|_| method == QUESTION).cloned();
+        let _forget = Forget { editor: self, id, message };
         self.outbox.send(&transport::request(id, method, &params)).await;
         match tokio::time::timeout(limit, answered).await {
             Ok(Ok(Ok(result))) => Ok(result),
@@ -101,23 +132,36 @@ impl Editor {
         }
     }
 
-    /// A response came from the client.
+    /// A response came from the client. Whoever chose an answer to a question that was over is told so.
     pub(super) fn answered(&self, id: &Id, result: Result<Value, Value>) {
-        let waiting = match id {
-            Id::Number(id) => self.waiting.remove(id),
-            _ => None,
-        };
-        match waiting {
-            // The one who asked may have given up just now.
-            Some((_, answer)) => drop(answer.send(result)),
-            None => tracing::debug!(%id, "an answer to no question, or too late"),
+        let Id::Number(number) = id else { return tracing::debug!(%id, "an answer to no question") };
+        let has_chosen = result.as_ref().is_ok_and(|choice| choice.get("title").is_some());
+        // The one who asked may have given up just now.
+        let is_taken = self.waiting.remove(number).is_some_and(|(_, answer)| answer.send(result).is_ok());
+        if is_taken {
+            return;
         }
+        tracing::debug!(%id, "an answer to no question, or too late");
+        let was_question = {
+            let mut given_up = self.given_up();
+            let at = given_up.iter().position(|given_up| given_up == number);
+            at.and_then(|at| given_up.remove(at)).is_some()
+        };
+        if was_question && has_chosen {
+            let params = json!({ "type": MessageType::WARNING, "message": TOO_LATE });
+            self.outbox.send_soon(&transport::notification("window/showMessage", &params));
+        }
+    }
+
+    /// Whole at any moment, so a panic elsewhere does not spoil it.
+    fn given_up(&self) -> MutexGuard<'_, VecDeque<i64>> {
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Shows one line to the user; longer texts are cut.
     pub(super) async fn show_message(&self, kind: MessageType, text: &str) {
-        self.notify("window/showMessage", json!({ "type": kind, "message": one_line(text, MAX_MESSAGE) }))
-            .await;
+        let message = unlinked(&one_line(text, MAX_MESSAGE));
+        self.notify("window/showMessage", json!({ "type": kind, "message": message })).await;
     }
 
     /// For the editor's log of this server.
@@ -134,8 +178,8 @@ impl Editor {
         limit: Duration,
     ) -> Result<Option<String>, RequestError> {
         let actions: Vec<_> = actions.iter().map(|title| json!({ "title": title })).collect();
-        let params = json!({ "type": kind, "message": plain(text), "actions": actions });
-        let choice = self.request("window/showMessageRequest", params, limit).await?;
+        let params = json!({ "type": kind, "message": unlinked(&plain(text)), "actions": actions });
+        let choice = self.request(QUESTION, params, limit).await?;
         Ok(choice.get("title").and_then(Value::as_str).map(str::to_owned))
     }
 }
@@ -144,11 +188,23 @@ impl Editor {
 struct Forget<'a> {
     editor: &'a Editor,
     id: i64,
+    /// What is asked, of a question to the user.
+    message: Option<Value>,
 }
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        self.editor.waiting.remove(&self.id);
+        let is_open = self.editor.waiting.remove(&self.id).is_some();
+        let Some(message) = self.message.take().filter(|_| is_open) else { return };
+        if self.editor.tells_ends.load(Ordering::Relaxed) {
+            let ended = transport::notification(QUESTION_ENDED, &json!({ "message": message }));
+            self.editor.outbox.send_soon(&ended);
+        }
+        let mut given_up = self.editor.given_up();
+        given_up.push_back(self.id);
+        if given_up.len() > MAX_GIVEN_UP {
+            given_up.pop_front();
+        }
     }
 }
 
@@ -191,6 +247,11 @@ pub(super) fn plain(text: &str) -> String {
     out
 }
 
+/// The text without links. VS Code would show only their labels, and runs commands that they name.
+fn unlinked(text: &str) -> String {
+    text.replace("](", "] (")
+}
+
 /// The character, or its escape. What joins characters stays, unlike in [`visible`]: an answer has emoji and scripts
 /// that need it, and is nothing that a user allows.
 ///
@@ -222,6 +283,11 @@ mod tests {
         assert_eq!(one_line("a\u{1b}[31m \u{202e}txt", 40), r"a\u{1b}[31m \u{202e}txt");
         assert_eq!(one_line("👩\u{200d}💻 ❤\u{fe0f}", 40), "👩\u{200d}💻 ❤\u{fe0f}");
         assert_eq!(one_line("\u{1b}\u{1b}", 7), r"\u{1b}…");
+    }
+
+    #[test]
+    fn no_message_holds_a_link() {
+        assert_eq!(unlinked("see [the docs](command:x)"), "see [the docs] (command:x)");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     agent::{EventSink, retry::in_words},
-    protocol::{Cost, Event, Usage, tokens_in_short},
+    protocol::{Cost, Event, ThreadId, Usage, tokens_in_short},
 };
 
 /// At most four reports a second, with some room for the clock of who counts.
@@ -51,10 +51,33 @@ pub(super) enum Token {
     Created(ProgressToken),
 }
 
+/// What a client is told at the end of a turn.
+#[derive(Debug)]
+pub(super) struct End {
+    message: String,
+    /// What the agent had said of an answer by then, where no response brings it: an error has no place for it that clients
+    /// look at. Plugins of ours read it; to others it is a member that they do not know.
+    answer: Option<String>,
+    /// The turn's thread, which can go on, where no response brings it either.
+    thread_id: Option<ThreadId>,
+}
+
+impl End {
+    pub(super) fn of(message: String) -> Self {
+        Self { message, answer: None, thread_id: None }
+    }
+
+    /// Of a turn that is cancelled, so that its request is answered with an error.
+    pub(super) fn cancelled(message: String, answer: &str, thread_id: &ThreadId) -> Self {
+        let answer = (!answer.trim().is_empty()).then(|| answer.to_owned());
+        Self { message, answer, thread_id: Some(thread_id.clone()) }
+    }
+}
+
 /// Watches one turn.
 pub(super) struct Observer {
     state: Arc<State>,
-    end: Option<oneshot::Sender<String>>,
+    end: Option<oneshot::Sender<End>>,
     reporter: Option<JoinHandle<()>>,
 }
 
@@ -87,10 +110,10 @@ impl Observer {
     }
 
     /// Sends the end, and returns when it is on its way. Dropping the observer instead ends the progress too.
-    pub(super) async fn finish(mut self, message: String) {
+    pub(super) async fn finish(mut self, told: End) {
         if let Some(end) = self.end.take() {
             // An error means that the client never accepted the token.
-            let _ = end.send(message);
+            let _ = end.send(told);
         }
         if let Some(reporter) = self.reporter.take() {
             let _ = reporter.await;
@@ -116,7 +139,7 @@ impl State {
     }
 }
 
-async fn report(editor: Arc<Editor>, token: Token, state: Arc<State>, mut ended: oneshot::Receiver<String>) {
+async fn report(editor: Arc<Editor>, token: Token, state: Arc<State>, mut ended: oneshot::Receiver<End>) {
     let mut early_end = None;
     let token = match token {
         Token::Given(token) => token,
@@ -126,8 +149,8 @@ async fn report(editor: Arc<Editor>, token: Token, state: Arc<State>, mut ended:
             tokio::pin!(create);
             let created = tokio::select! {
                 created = &mut create => created,
-                message = &mut ended => {
-                    early_end = Some(message);
+                end = &mut ended => {
+                    early_end = Some(end);
                     let late = RequestError::TimedOut(CREATE_LIMIT_AT_END);
                     tokio::time::timeout(CREATE_LIMIT_AT_END, create).await.unwrap_or(Err(late))
                 }
@@ -143,9 +166,9 @@ async fn report(editor: Arc<Editor>, token: Token, state: Arc<State>, mut ended:
     let mut last = "starting".to_owned();
     send(json!({ "kind": "begin", "title": "Ask agent", "message": last, "cancellable": true })).await;
     let mut pacer = Pacer::default();
-    let message = loop {
-        if let Some(message) = early_end.take() {
-            break message;
+    let end = loop {
+        if let Some(end) = early_end.take() {
+            break end;
         }
         let now = Instant::now();
         let (text, next_second) = {
@@ -164,13 +187,20 @@ async fn report(editor: Arc<Editor>, token: Token, state: Arc<State>, mut ended:
             Pace::WhenChanged => Wait { at_most: next_second, for_changes: true },
         };
         tokio::select! {
-            message = &mut ended => break message,
+            end = &mut ended => break end,
             () = state.changed.notified(), if wait.for_changes => {}
             () = tokio::time::sleep(wait.at_most) => {}
         }
     };
-    let message = message.unwrap_or_else(|_dropped| "stopped".to_owned());
-    send(json!({ "kind": "end", "message": one_line(&message, MAX_REPORT) })).await;
+    let End { message, answer, thread_id } = end.unwrap_or_else(|_dropped| End::of("stopped".to_owned()));
+    let mut value = json!({ "kind": "end", "message": one_line(&message, MAX_REPORT) });
+    if let Some(answer) = answer {
+        value["answer"] = json!(answer);
+    }
+    if let Some(thread_id) = thread_id {
+        value["threadId"] = json!(thread_id);
+    }
+    send(value).await;
 }
 
 struct Wait {
@@ -284,7 +314,10 @@ impl Line {
                     self.printed = Some((call_id.clone(), one_line(line, MAX_TARGET)));
                 }
             }
-            Event::ToolEnded { call_id, .. } => {
+            Event::ToolEnded { call_id, denied, .. } => {
+                // It did not run, whatever the line has said so far.
+                let denied = self.calls.iter_mut().filter(|(id, _)| denied.is_some() && id == call_id);
+                denied.for_each(|(_, call)| call.push_str(": denied"));
                 self.printed.take_if(|(id, _)| id == call_id);
                 // The last call stays in sight until something else begins: most calls are over in a moment.
                 if self.calls.len() > 1 {
@@ -409,6 +442,8 @@ mod tests {
             name: "read_file".to_owned(),
             output: String::new(),
             is_error: false,
+            denied: None,
+            ending: None,
             duration: Duration::ZERO,
         }
     }

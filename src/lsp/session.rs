@@ -147,7 +147,11 @@ impl Session {
             let _ = self.client_process.set(id);
         }
         self.client_known.notify_one();
-        self.client.get_or_init(|| Capabilities::of(params))
+        let client = self.client.get_or_init(|| Capabilities::of(params));
+        if client.question_ended {
+            self.editor.tell_ends();
+        }
+        client
     }
 
     /// Before `initialize` the client can do nothing.

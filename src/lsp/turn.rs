@@ -15,7 +15,7 @@ use super::{
     editor::plain,
     edits::{self, EditsEnd, Proposer, StepApplier, StepEdits},
     lsp_types::{NumberOrString, ProgressToken},
-    observer::{Observer, Token},
+    observer::{End, Observer, Token},
     session::{MAX_TURNS, RunningTurn, Session, ThreadError},
     settings::Fault,
 };
@@ -131,7 +131,7 @@ impl Turn {
         self.session.give_back_thread(thread);
         self.session.remove_turn(self.number);
         let Some((edits, result)) = ended else {
-            observer.finish("failed by a fault of askls".to_owned()).await;
+            observer.finish(End::of("failed by a fault of askls".to_owned())).await;
             return Err(Error {
                 code: ErrorCode::InternalError,
                 message: "internal error: the turn failed by a fault of askls; its thread can go on".into(),
@@ -139,16 +139,27 @@ impl Turn {
             });
         };
         let Some(edits) = edits else {
-            observer.finish("cancelled; its edits stay on offer".to_owned()).await;
+            let told = "cancelled; its edits stay on offer".to_owned();
+            observer.finish(End::cancelled(told, &result.answer, &thread_id)).await;
             return Err(Error::request_cancelled());
         };
-        observer.finish(answer::ending(&result)).await;
+        let told = answer::ending(&result);
+        let end = match result.stop_reason {
+            StopReason::Cancelled => End::cancelled(told, &result.answer, &thread_id),
+            _ => End::of(told),
+        };
+        observer.finish(end).await;
         self.announce(&thread_id, &settings, &result, &edits).await;
         if result.stop_reason == StopReason::Cancelled {
             return Err(Error::request_cancelled());
         }
         let unsaved: Vec<_> = edits.unsaved.iter().map(|path| self.session.workspace.uri(path)).collect();
-        Ok(to_json(&thread_id, &result, &edits, &unsaved))
+        let mut json = to_json(&thread_id, &result, &edits, &unsaved);
+        let jobs = self.session.jobs(&thread_id).running();
+        if !jobs.is_empty() {
+            json["jobs"] = json!(jobs);
+        }
+        Ok(json)
     }
 
     /// Shows the answer, and asks about the edits: in one question, since two would lie over each other.

@@ -11,6 +11,10 @@ pub struct Access {
     pub command: Option<CommandText>,
     /// Whether it leaves the sandbox in which calls of its kind run: the user is asked about it whatever else is allowed.
     pub leaves_sandbox: bool,
+    /// Whether a sandbox holds it, whatever the user allows.
+    pub is_held: bool,
+    /// Arguments that only tell the user why: calls that differ in nothing else do the same.
+    pub explaining: &'static [&'static str],
     /// The machine that it talks to.
     pub host: Option<String>,
     /// Why it can never run, whatever is allowed; nobody is asked about it.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     Access, Effect, Tool, ToolContext, ToolError, changes,
-    output::{MAX_BYTES, one_line, visible},
+    output::{MAX_BYTES, visible},
     patch::{self, FileChange, FilePatch, Hunk, PatchError},
     placeholder, stage, staged,
     write_file::size,
@@ -62,7 +62,7 @@ impl Tool for ApplyPatch {
         if files.len() > MAX_NAMED_FILES {
             names.push("…");
         }
-        one_line(&names.join(", "), 80)
+        names.join(", ")
     }
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {

@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Access, Effect, Tool, ToolContext, ToolError,
-    output::{one_line, visible_path},
-    stage, staged,
-};
+use super::{Access, Effect, Tool, ToolContext, ToolError, output::visible_path, stage, staged};
 use crate::workspace::StagedChange;
 
 pub struct DeleteFile;
@@ -29,7 +25,7 @@ impl Tool for DeleteFile {
     type Args = Args;
 
     fn target(args: &Args) -> String {
-        one_line(&args.path, 80)
+        args.path.clone()
     }
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {

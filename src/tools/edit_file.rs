@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     Access, Effect, Tool, ToolContext, ToolError, changes,
-    output::{cut_line, one_line, visible, visible_path},
+    output::{cut_line, visible, visible_path},
     placeholder, stage, staged,
 };
 use crate::workspace::{
@@ -90,7 +90,7 @@ impl Tool for EditFile {
     type Args = Args;
 
     fn target(args: &Args) -> String {
-        one_line(&args.path, 80)
+        args.path.clone()
     }
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {

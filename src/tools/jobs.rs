@@ -15,6 +15,7 @@ use super::{
     output::{MAX_BYTES, one_line},
     printed::{Bookmark, Printed},
 };
+use crate::workspace::keys::masked;
 
 /// Jobs of one thread that run at a time: a few servers and watchers. Each is a process tree on the user's machine.
 pub const MAX_JOBS: usize = 10;
@@ -59,6 +60,7 @@ struct List {
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) id: u64,
+    /// Without the keys in it, and cut.
     command: String,
     started: Instant,
     printed: Printed,
@@ -116,7 +118,7 @@ impl Jobs {
         let stop = self.0.stop.child_token();
         let job = Arc::new(Job {
             id: list.last_id,
-            command: one_line(command, MAX_COMMAND_CHARS),
+            command: one_line(&masked(command), MAX_COMMAND_CHARS),
             started: Instant::now(),
             printed,
             read: Mutex::default(),

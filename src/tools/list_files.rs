@@ -4,10 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Access, Effect, Tool, ToolContext, ToolError,
-    arguments::whole_number,
-    look,
-    output::{listed_path, one_line},
+    Access, Effect, Tool, ToolContext, ToolError, arguments::whole_number, look, output::listed_path,
 };
 use crate::workspace::{
     FilePath, TurnFiles,
@@ -52,8 +49,8 @@ impl Tool for ListFiles {
     fn target(args: &Args) -> String {
         let folder = args.path.as_deref().unwrap_or(".");
         match &args.glob {
-            Some(glob) => one_line(&format!("{folder} {glob}"), 80),
-            None => one_line(folder, 80),
+            Some(glob) => format!("{folder} {glob}"),
+            None => folder.to_owned(),
         }
     }
 

@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Access, Effect, Tool, ToolContext, ToolError,
-    output::{one_line, visible_path},
-    stage, staged,
-};
+use super::{Access, Effect, Tool, ToolContext, ToolError, output::visible_path, stage, staged};
 use crate::workspace::StagedChange;
 
 pub struct MoveFile;
@@ -32,7 +28,7 @@ impl Tool for MoveFile {
     type Args = Args;
 
     fn target(args: &Args) -> String {
-        format!("{} → {}", one_line(&args.from, 60), one_line(&args.to, 60))
+        format!("{} → {}", args.from, args.to)
     }
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {

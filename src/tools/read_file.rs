@@ -9,7 +9,7 @@ use super::{
     Access, Effect, Tool, ToolContext, ToolError, ToolSettings,
     arguments::whole_number,
     look,
-    output::{MAX_BYTES, MAX_LINES, cut_line, one_line},
+    output::{MAX_BYTES, MAX_LINES, cut_line},
 };
 use crate::workspace::{
     FileError, FilePath, FileText, TurnFiles, bounded,
@@ -54,9 +54,9 @@ impl Tool for ReadFile {
     type Args = Args;
 
     fn target(args: &Args) -> String {
-        let path = one_line(&args.path, 80);
+        let path = &args.path;
         match (args.start_line, args.end_line) {
-            (None | Some(0 | 1), None) => path,
+            (None | Some(0 | 1), None) => path.clone(),
             (Some(start), None) => format!("{path}:{start}-end"),
             (start, Some(end)) => format!("{path}:{}-{end}", start.unwrap_or(1)),
         }

@@ -34,7 +34,7 @@ use crate::workspace::outputs::Outputs;
 use process::{CommandLine, Watch};
 use recorder::Recorder;
 use report::Report;
-use sandbox::Sandbox;
+use sandbox::{Sandbox, network::uses_network};
 
 /// Long enough for most builds and test runs; a hanging command does not hold a turn for longer.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -69,6 +69,13 @@ impl RunCommand {
             sandbox: settings.sandbox.clone(),
             outputs: settings.outputs.clone(),
         }
+    }
+}
+
+impl RunCommand {
+    /// Whether a command runs in the sandbox.
+    fn is_held(&self, args: &Args) -> bool {
+        !args.unsandboxed && self.sandbox.as_ref().is_some_and(Sandbox::is_wanted)
     }
 }
 
@@ -122,10 +129,14 @@ impl Tool for RunCommand {
     type Args = Args;
 
     fn target(args: &Args) -> String {
-        one_line(&args.command, 80)
+        args.command.clone()
     }
 
-    fn preview(args: &Args, roots: &[PathBuf]) -> String {
+    fn preview(args: &Args, _roots: &[PathBuf]) -> String {
+        visible(&args.command)
+    }
+
+    fn circumstances(&self, args: &Args, roots: &[PathBuf]) -> String {
         let folder = match (args.path.as_deref().map(str::trim), roots.first()) {
             (None | Some("" | "."), Some(root)) => visible_path(&root.display().to_string()),
             (None | Some(""), None) => "the first folder of the workspace".to_owned(),
@@ -147,8 +158,13 @@ impl Tool for RunCommand {
             (false, Some(seconds)) => format!("in the background from {seconds} s on, "),
             (false, None) => String::new(),
         };
-        // The command comes last: nothing in it can pass for what is said beside it.
-        format!("{without}{background}in {folder}:\n{}", visible(&args.command))
+        let network = match &self.sandbox {
+            Some(sandbox) if self.is_held(args) && !sandbox.network && uses_network(&args.command) => {
+                "in the sandbox, which has no network, "
+            }
+            _ => "",
+        };
+        format!("{without}{network}{background}in {folder}")
     }
 
     fn access(&self, args: &Args) -> Access {
@@ -158,7 +174,14 @@ impl Tool for RunCommand {
             grammar: grammar(&self.shell),
         };
         let leaves_sandbox = args.unsandboxed && self.sandbox.as_ref().is_some_and(Sandbox::is_wanted);
-        Access { command: Some(command), leaves_sandbox, ..Access::default() }
+        let is_held = self.is_held(args);
+        Access {
+            command: Some(command),
+            leaves_sandbox,
+            is_held,
+            explaining: &["reason"],
+            ..Access::default()
+        }
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
@@ -201,6 +224,7 @@ impl Tool for RunCommand {
             timeout_set_by: asked.map_or_else(|| self.timeout_set_by.clone(), |_| String::new()),
             edits_are_staged,
             network_in_sandbox: sandbox.map(|sandbox| sandbox.network),
+            reaches_out: uses_network(&args.command),
         };
         let recorder = Recorder::new(self.outputs.clone(), printed.clone());
         let line = CommandLine {
@@ -427,18 +451,43 @@ mod tests {
 
     #[test]
     fn who_is_asked_sees_that_it_stays_in_the_background() {
-        let preview = |arguments| {
+        let circumstances = |arguments| {
             let args: Args = serde_json::from_value(arguments).unwrap();
-            RunCommand::preview(&args, &[])
+            RunCommand::new(&ToolSettings::default()).circumstances(&args, &[])
         };
         assert_eq!(
-            preview(json!({"command": "npm start", "path": "web", "background": true})),
-            "in the background, in web:\nnpm start"
+            circumstances(json!({"command": "npm start", "path": "web", "background": true})),
+            "in the background, in web"
         );
         assert_eq!(
-            preview(json!({"command": "make", "path": "web", "background_after": 10})),
-            "in the background from 10 s on, in web:\nmake"
+            circumstances(json!({"command": "make", "path": "web", "background_after": 10})),
+            "in the background from 10 s on, in web"
         );
+    }
+
+    #[test]
+    fn who_is_asked_about_the_network_hears_that_the_sandbox_has_none() {
+        let sandbox = |network| Sandbox {
+            mode: sandbox::SandboxMode::Auto,
+            network,
+            writable: Vec::new(),
+            temporary: Vec::new(),
+            home: None,
+            private: Vec::new(),
+            launcher: sandbox::Launcher::new(PathBuf::from("askls")),
+        };
+        let circumstances = |network, command: &str, unsandboxed| {
+            let settings = ToolSettings { sandbox: Some(sandbox(network)), ..ToolSettings::default() };
+            let args = json!({"command": command, "path": "web", "unsandboxed": unsandboxed});
+            RunCommand::new(&settings).circumstances(&serde_json::from_value(args).unwrap(), &[])
+        };
+        assert_eq!(
+            circumstances(false, "curl -s http://h", false),
+            "in the sandbox, which has no network, in web"
+        );
+        assert_eq!(circumstances(false, "ls", false), "in web");
+        assert_eq!(circumstances(true, "curl -s http://h", false), "in web");
+        assert!(!circumstances(false, "curl -s http://h", true).contains("in the sandbox"));
     }
 
     #[tokio::test]
@@ -487,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preview_holds_the_whole_command_and_the_folder() {
+    fn who_is_asked_sees_the_whole_command_and_its_folder() {
         let command = format!("echo {}\nrm -r \u{202e}x", "y".repeat(300));
         let mut args = Args {
             command,
@@ -498,15 +547,17 @@ mod tests {
             unsandboxed: false,
             reason: None,
         };
+        let tool = RunCommand::new(&ToolSettings::default());
         let preview = RunCommand::preview(&args, &[]);
-        assert_eq!(preview, format!("in dir:\\nls:\necho {}\nrm -r \\u{{202e}}x", "y".repeat(300)));
+        assert_eq!(preview, format!("echo {}\nrm -r \\u{{202e}}x", "y".repeat(300)));
+        assert_eq!(tool.circumstances(&args, &[]), "in dir:\\nls");
         args = Args { command: "ls".to_owned(), path: None, ..args };
         let roots = [PathBuf::from("/project/first"), PathBuf::from("/project/second")];
-        assert_eq!(RunCommand::preview(&args, &roots), "in /project/first:\nls");
+        assert_eq!(tool.circumstances(&args, &roots), "in /project/first");
         args = Args { unsandboxed: true, reason: Some("it\nfetches".to_owned()), ..args };
         assert_eq!(
-            RunCommand::preview(&args, &roots),
-            "without the sandbox, with all of your rights (the model says why: \"it fetches\"); in /project/first:\nls"
+            tool.circumstances(&args, &roots),
+            "without the sandbox, with all of your rights (the model says why: \"it fetches\"); in /project/first"
         );
     }
 }

@@ -59,7 +59,7 @@ impl Tool for Search {
     fn target(args: &Args) -> String {
         let place =
             args.path.iter().chain(&args.glob).map(|place| format!(" in {place}")).collect::<String>();
-        one_line(&format!("{}{place}", args.pattern), 80)
+        format!("{}{place}", args.pattern)
     }
 
     fn access(&self, args: &Args) -> Access {

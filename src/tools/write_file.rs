@@ -8,7 +8,7 @@ use similar::DiffOp;
 
 use super::{
     Access, Effect, Tool, ToolContext, ToolError,
-    output::{one_line, visible, visible_path},
+    output::{visible, visible_path},
     placeholder, stage, staged,
 };
 use crate::workspace::{FilePath, StagedChange, TurnFiles};
@@ -36,7 +36,7 @@ impl Tool for WriteFile {
     type Args = Args;
 
     fn target(args: &Args) -> String {
-        one_line(&args.path, 80)
+        args.path.clone()
     }
 
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {

@@ -53,11 +53,13 @@ vim.notify = function(message)
   table.insert(M.notes, message)
 end
 
+--- Neovim's own, which a test may put back.
+M.builtin_select = vim.ui.select
 --- The title that the next questions are answered with; nil dismisses them.
 M.choose = nil
 --- Called when a question is asked, to look at what its user has before them.
 M.at_question = function() end
-vim.ui.select = function(items, options, callback)
+M.select = function(items, options, callback)
   local format = options.format_item or tostring
   local titles = vim.tbl_map(format, items)
   table.insert(M.questions, { kind = options.kind, prompt = options.prompt, titles = titles })
@@ -73,6 +75,8 @@ vim.ui.select = function(items, options, callback)
     callback(nil, nil)
   end)
 end
+
+vim.ui.select = M.select
 
 function M.reset()
   M.progress, M.messages, M.notes, M.questions = {}, {}, {}, {}
@@ -145,25 +149,87 @@ function M.result_of(client, bufnr, command, argument)
   return result
 end
 
---- A model server that accepts every connection and never says a word: a turn with it runs until it is stopped.
+--- A model server that says these words to each ask, and then nothing more, or never a word: a turn with it runs until it
+--- is stopped.
+---@param words? string
 ---@return string base_url
-function M.silent_model_server()
+local function endless_model_server(words)
   local server = assert(vim.uv.new_tcp())
   local held = { server } -- what nothing holds is collected, and closed
   M.held = held
+  local delta = vim.json.encode({ choices = { { index = 0, delta = { role = 'assistant', content = words } } } })
   assert(server:bind('127.0.0.1', 0))
   server:listen(16, function()
     local connection = assert(vim.uv.new_tcp())
     server:accept(connection)
-    connection:read_start(function() end)
+    connection:read_start(function(_, request)
+      if not words or not request then
+        return
+      elseif vim.startswith(request, 'POST ') then
+        local head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
+        connection:write(head .. 'data: ' .. delta .. '\n\n')
+      elseif vim.startswith(request, 'GET ') then
+        connection:write('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n')
+      end
+    end)
     table.insert(held, connection)
   end)
   return ('http://127.0.0.1:%d/v1'):format(server:getsockname().port)
 end
 
---- The settings that send a turn to that server.
+--- The settings that send a turn to a model server that calls `run_command`, and says `Done.` when it has the output.
+---@param command string
+---@return table settings
+function M.commanding_model_settings(command)
+  local server = assert(vim.uv.new_tcp())
+  M.held = { server }
+  assert(server:bind('127.0.0.1', 0))
+  local function event(choice)
+    return 'data: ' .. vim.json.encode({ choices = { choice } }) .. '\n\n'
+  end
+  local arguments = vim.json.encode({ command = command })
+  local call = { index = 0, id = 'call-1', type = 'function', ['function'] = { name = 'run_command', arguments = arguments } }
+  local calling = event({ index = 0, delta = { role = 'assistant', tool_calls = { call } } })
+    .. event({ index = 0, delta = vim.empty_dict(), finish_reason = 'tool_calls' })
+  local saying = event({ index = 0, delta = { role = 'assistant', content = 'Done.' } })
+    .. event({ index = 0, delta = vim.empty_dict(), finish_reason = 'stop' })
+  server:listen(16, function()
+    local connection = assert(vim.uv.new_tcp())
+    server:accept(connection)
+    table.insert(M.held, connection)
+    local request = ''
+    connection:read_start(function(_, piece)
+      request = request .. (piece or '')
+      local head, body = request:match('^(.-)\r\n\r\n(.*)$')
+      if not head or #body < tonumber(head:lower():match('content%-length: (%d+)') or 0) then
+        return
+      end
+      request = ''
+      if vim.startswith(head, 'GET ') then
+        return connection:write('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n')
+      end
+      -- After the last words of the user there is an output, or not.
+      local last = body:match('.*"role":"(%a+)"')
+      local answer = (last == 'tool' and saying or calling) .. 'data: [DONE]\n\n'
+      local reply = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n' .. answer
+      connection:write(reply, function()
+        connection:close()
+      end)
+    end)
+  end)
+  local address = ('http://127.0.0.1:%d/v1'):format(server:getsockname().port)
+  return { base_url = address, model = 'commanding', wire = 'chat' }
+end
+
+--- The settings that send a turn to a server that accepts every connection and never says a word.
 function M.silent_model_settings()
-  return { base_url = M.silent_model_server(), model = 'silent', wire = 'chat' }
+  return { base_url = endless_model_server(), model = 'silent', wire = 'chat' }
+end
+
+--- The same with a server that begins its answer with these words, and never ends it.
+---@param words string
+function M.endless_model_settings(words)
+  return { base_url = endless_model_server(words), model = 'endless', wire = 'chat' }
 end
 
 local tests = {}

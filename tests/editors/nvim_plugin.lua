@@ -76,6 +76,36 @@ test('the next answer takes the same window', function()
   equal(2, #vim.api.nvim_tabpage_list_wins(0), 'windows')
 end)
 
+test(':AskContinue goes on in the last thread, and its answer stands below the first', function()
+  vim.cmd('Ask Read Cargo.toml')
+  answer_to('Read Cargo.toml')
+  vim.cmd('1AskContinue What files are in the current directory?')
+  local argument = sent.arguments[1]
+  wait(function()
+    return answer_text():find('\n# What files are in the current directory?\n', 1, true)
+  end, 'the second answer')
+  contains('# Read Cargo.toml\n', answer_text(), 'the first answer')
+  contains('main.rs', answer_text(), 'the second answer')
+  equal('string', type(argument.threadId), 'the thread')
+  equal(0, argument.range.start.line, 'the range')
+  vim.cmd('AskContinue Read Cargo.toml')
+  equal(argument.threadId, sent.arguments[1].threadId, 'the thread of the third')
+  wait(function()
+    return select(2, answer_text():gsub('# Read Cargo.toml', '')) == 2
+  end, 'the third answer')
+end)
+
+test(':AskStatus shows what the server says of itself', function()
+  vim.cmd.AskStatus()
+  local window
+  wait(function()
+    window = vim.fn.bufwinid('^askls://status$')
+    return window ~= -1
+  end, 'the window')
+  contains('running turns: 0', table.concat(h.text(vim.api.nvim_win_get_buf(window)), '\n'), 'the text')
+  vim.api.nvim_win_close(window, true)
+end)
+
 test("a selection of characters goes along in the server's encoding", function()
   vim.cmd.normal({ '2G0fh' .. 'vf\u{1F980}\27', bang = true }) -- from `hello` to the crab, which is 4 bytes, 2 utf-16 units
   vim.cmd("'<,'>Ask What is this?")
@@ -215,6 +245,11 @@ test('the window with the answer names the files that are not saved', function()
   contains('> Not saved yet: `sub/a b.rs`, `main.rs`. `:wall` saves.', answer_to('change both'), 'the answer')
 end)
 
+test('the window with the answer names the jobs that go on, and how to end them', function()
+  require('askls.answer').show('serve', { answer = 'It runs.', stopReason = 'answer', jobs = { 'npm start' } })
+  contains('> Still running in the background: `npm start`. `:AskStop` ends it.', answer_to('serve'), 'the answer')
+end)
+
 test('the answer to a code action opens in the window too', function()
   vim.api.nvim_win_set_cursor(0, { #h.main, 5 })
   vim.lsp.buf.code_action({
@@ -250,6 +285,102 @@ test('the server ends with code 0 when it is told to', function()
     return #vim.lsp.get_clients({ name = 'askls' }) == 0
   end, 'the client to go')
   equal({}, h.notes, 'complaints')
+end)
+
+test('the words that had come stay in the window after :AskStop', function()
+  askls.setup({ cmd = h.cmd, settings = h.endless_model_settings('Once upon a time') })
+  h.open('askls')
+  vim.cmd('Ask tell me a story')
+  wait(function()
+    return askls.status():find('answering', 1, true)
+  end, 'the answer to begin')
+  vim.cmd.AskStop()
+  local shown = answer_to('tell me a story')
+  contains('Once upon a time', shown, 'the window')
+  contains('Not finished: cancelled', shown, 'the window')
+  contains('`:AskContinue` asks on', shown, 'the window')
+  h.check_progress()
+  vim.lsp.enable('askls', false)
+  wait(function()
+    return #vim.lsp.get_clients({ name = 'askls' }) == 0
+  end, 'the client to go')
+end)
+
+--- The window with a question of the plugin's own.
+local function question_window()
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    local text = table.concat(h.text(vim.api.nvim_win_get_buf(window)), '\n')
+    if text:find('1: Allow once', 1, true) then
+      return window, text
+    end
+  end
+end
+
+--- Asks a model that runs a command, without a picker, and waits for the question.
+local function ask_to_run(command, settings)
+  vim.ui.select = h.builtin_select
+  askls.setup({ cmd = h.cmd, settings = vim.tbl_extend('force', h.commanding_model_settings(command), settings or {}) })
+  h.open('askls')
+  vim.cmd('Ask run it')
+  wait(question_window, 'the question')
+end
+
+local function stop_server()
+  vim.ui.select = h.select
+  vim.lsp.enable('askls', false)
+  wait(function()
+    return #vim.lsp.get_clients({ name = 'askls' }) == 0
+  end, 'the client to go')
+end
+
+test('a command is asked about in a window, where each answer has its number', function()
+  local mark = h.root .. '/ran.txt'
+  ask_to_run('touch ' .. mark)
+  local window, text = question_window()
+  equal(window, vim.api.nvim_get_current_win(), 'the current window')
+  equal(('«touch %s»'):format(mark), text:match('^[^\n]*'), 'the first line')
+  contains('2: Deny', text, 'the second answer')
+  vim.api.nvim_feedkeys('\r', 'xt', false)
+  equal(window, (question_window()), 'Enter alone chooses nothing')
+  vim.api.nvim_feedkeys('1\r', 'xt', false)
+  contains('Done.', answer_to('run it'), 'the answer')
+  equal(1, vim.fn.filereadable(mark), 'it ran')
+  equal(nil, question_window(), 'the window')
+  stop_server()
+end)
+
+test('a question that is closed is a no', function()
+  ask_to_run('touch closed.txt')
+  vim.api.nvim_feedkeys('q', 'xt', false)
+  contains('Done.', answer_to('run it'), 'the answer')
+  equal(0, vim.fn.filereadable(h.root .. '/closed.txt'), 'it ran')
+  stop_server()
+end)
+
+test('a question goes when its time is up, and nothing has run', function()
+  ask_to_run('touch late.txt', { approval_timeout = 1 })
+  wait(function()
+    return not question_window()
+  end, 'the question to go')
+  contains('Done.', answer_to('run it'), 'the answer')
+  equal(0, vim.fn.filereadable(h.root .. '/late.txt'), 'it ran')
+  stop_server()
+end)
+
+test('who types is not interrupted by a question', function()
+  local window = vim.api.nvim_get_current_win()
+  vim.api.nvim_get_mode, h.get_mode = function()
+    return { mode = 'i', blocking = false }
+  end, vim.api.nvim_get_mode
+  ask_to_run('touch typed.txt')
+  vim.api.nvim_get_mode = h.get_mode
+  equal(window, vim.api.nvim_get_current_win(), 'the current window')
+  contains('the agent asks something', h.notes[1], 'the hint')
+  vim.cmd.AskStop()
+  wait(function()
+    return not question_window()
+  end, 'the question to go')
+  stop_server()
 end)
 
 local pid_file = h.root .. '/.git/pid'

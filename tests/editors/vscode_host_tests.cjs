@@ -47,6 +47,7 @@ const tests = {
     const ours = [
       'askls-vscode.ask',
       'askls-vscode.askSelection',
+      'askls-vscode.continue',
       'askls-vscode.redoTurn',
       'askls-vscode.stop',
       'askls-vscode.undoTurn',
@@ -74,6 +75,23 @@ const tests = {
     await run('askls.ask', { prompt: 'What files are in the current directory?' });
     assert.equal(answers().length, 1);
     assert.match(answers()[0].getText(), /main\.rs/);
+  },
+  async 'the answers of one thread stand below each other'() {
+    const { threadId } = await run('askls.ask', { prompt: 'Read Cargo.toml' });
+    await run('askls.ask', { prompt: 'What files are in the current directory?', threadId });
+    assert.match(answers()[0].getText(), /^# Read Cargo\.toml\n[^]*\n# What files are in the current directory\?\n/);
+  },
+  async 'Continue Thread asks on in the thread that was asked last'() {
+    const { threadId } = await run('askls.ask', { prompt: 'Read Cargo.toml' });
+    const showInputBox = vscode.window.showInputBox;
+    vscode.window.showInputBox = async () => 'What files are in the current directory?';
+    try {
+      await run('askls-vscode.continue');
+    } finally {
+      vscode.window.showInputBox = showInputBox;
+    }
+    assert.match(answers()[0].getText(), /^# Read Cargo\.toml\n[^]*\n# What files are in the current directory\?\n/);
+    assert.ok(threadId);
   },
   async 'unsaved text is seen, and an accepted edit is one undo step'() {
     const typed = new vscode.WorkspaceEdit();

@@ -30,7 +30,7 @@ fn the_question_shows_the_whole_command_and_its_answers() {
         assert!(question.params["message"].as_str().unwrap().contains(&command), "{question:?}");
         let titles: Vec<&Value> =
             question.params["actions"].as_array().unwrap().iter().map(|action| &action["title"]).collect();
-        assert_eq!(titles, ["Allow once", "Allow for this thread", "Deny"]);
+        assert_eq!(titles, ["Allow once", "Deny", "Allow for this thread"]);
         assert!(!project.exists("/ran.txt"), "it waits for the answer");
         client.reply(&question, Answer::Result(question.params["actions"][0].clone()));
         assert_eq!(client.wait(&ask).unwrap()["stopReason"], "answer");
@@ -110,6 +110,24 @@ fn a_command_allowed_for_the_thread_is_not_asked_about_again_on_it() {
     });
 }
 
+/// The reason is for the user, and does nothing.
+#[test]
+fn the_same_command_with_another_reason_is_not_asked_about_again() {
+    let project = Project::new("");
+    let touch = |reason: &str| {
+        let arguments = json!({"command": "touch ran.txt", "unsandboxed": true, "reason": reason});
+        call("run_command", arguments)
+    };
+    let model = FakeModel::start(Wire::Chat, [touch("to see"), touch("to see again"), text("Done.")]);
+    let mut client = Client::start(&project, &model);
+    client.choose("Allow for this thread");
+
+    client.ask("Touch it twice.");
+
+    assert_eq!(client.seen("window/showMessageRequest").len(), 1);
+    assert!(project.exists("/ran.txt"));
+}
+
 #[test]
 fn another_command_is_asked_about_though_one_was_allowed_for_the_thread() {
     on_every_wire(|wire| {
@@ -158,7 +176,7 @@ fn what_is_always_allowed_in_a_project_holds_on_every_thread_and_is_kept_outside
         let asked: Vec<&str> =
             questions.iter().map(|question| question["message"].as_str().unwrap()).collect();
         assert_eq!(asked.len(), 2, "{asked:?}");
-        assert!(asked[0].contains("Always allows `exactly: touch one.txt`"), "{asked:?}");
+        assert!(asked[0].contains("“Always in this project” allows exactly this"), "{asked:?}");
         assert!(asked[1].contains("touch two.txt"), "{asked:?}");
         assert!(project.exists("/one.txt") && !project.exists("/two.txt") && !project.exists("/.askls"));
         let kept = project.home().join(".config/askls/projects.toml");
@@ -320,6 +338,31 @@ fn a_yes_that_comes_after_the_time_is_no() {
 
     client.command("askls.status", json!({}));
     assert!(!project.exists("/ran.txt"));
+    let said = client.seen("window/showMessage");
+    let is_late = |message: &Value| message["message"].as_str().is_some_and(|text| text.contains("too late"));
+    assert!(said.iter().any(is_late), "{said:?}");
+}
+
+/// A no is the user's own affair: it ends nothing, and what they said no to is not asked again at once.
+#[test]
+fn a_turn_goes_on_however_often_the_user_says_no() {
+    on_every_wire(|wire| {
+        let project = Project::new("");
+        let touch = |name: &str| call("run_command", json!({"command": format!("touch {name}")}));
+        let model = FakeModel::start(
+            wire,
+            [touch("a"), touch("b"), touch("c"), touch("d"), touch("d"), text("Then not.")],
+        );
+        let mut client = Client::start(&project, &model);
+        client.choose("Deny");
+
+        let result = client.ask("Touch all.");
+
+        assert_eq!(result["stopReason"], "answer", "{result}");
+        assert_eq!(client.seen("window/showMessageRequest").len(), 4);
+        let again = last_output(&model.requests()[5]);
+        assert!(again.contains("just said no to this very call"), "{again}");
+    });
 }
 
 /// Clients return the whole action, or only its title.

@@ -134,6 +134,25 @@ fn while_the_answer_streams() {
     });
 }
 
+/// The response to a cancelled request is an error, and editors drop it.
+#[test]
+fn what_was_said_until_then_comes_with_the_end_of_the_progress() {
+    on_every_route(|wire, route| {
+        let story = "A long story that is never told to its end.";
+        let model = FakeModel::start(wire, [text(story).stall_after(3), text("Here I am.")]);
+        let running = Running::start(Client::start(&Project::new(""), &model), route);
+        running.client.wait_report(&running.token, "answering");
+        let token = running.token.clone();
+
+        let stopped = running.cancel();
+
+        let end = stopped.client.progress(&token).pop().unwrap();
+        let said = end["answer"].as_str().unwrap_or_default();
+        assert!(!said.is_empty() && story.starts_with(said), "{end}");
+        stopped.goes_on();
+    });
+}
+
 /// SPEC C7, C9, E11, L12
 #[test]
 fn while_a_command_runs() {

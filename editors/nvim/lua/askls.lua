@@ -1,7 +1,8 @@
---- askls in Neovim: starts the server for every file, `:Ask`, `:AskFix`, `:AskStop`, `:AskUndo`, `:AskRedo`, and a
---- window for the answer.
+--- askls in Neovim: starts the server for every file, `:Ask`, `:AskContinue`, `:AskFix`, `:AskStop`, `:AskStatus`,
+--- `:AskUndo`, `:AskRedo`, and windows for answers and questions.
 --- Nothing here is needed to use askls (plain `vim.lsp.config` works); it only makes asking shorter.
 local answer = require('askls.answer')
+local question = require('askls.question')
 local screen = require('askls.screen')
 
 local M = {}
@@ -16,6 +17,14 @@ local options = { cmd = { 'askls' }, settings = {} }
 --- The running turns: progress token -> whose it is, and what its progress said last.
 ---@type table<string|integer, { client_id: integer, text: string, request_id?: integer }>
 local running = {}
+
+--- What a stopped turn had said of its answer, and its thread: progress token -> both, until its window shows them.
+---@type table<string|integer, { answer?: string, threadId?: string }>
+local unfinished = {}
+
+--- The thread that was asked last, which `:AskContinue` continues.
+---@type { client_id: integer, id: string }?
+local last_thread
 
 --- What to do once a client has been initialized: client id -> functions.
 ---@type table<integer, fun(client: vim.lsp.Client)[]>
@@ -62,6 +71,10 @@ local function on_progress(event)
   if value.kind == 'end' then
     -- The answer comes now, and a question about its edits should not hide it.
     screen.expect(client.id, running[token] and running[token].request_id)
+    -- Of the other turns a response brings the answer.
+    if running[token] and running[token].request_id then
+      unfinished[token] = { answer = value.answer, threadId = value.threadId }
+    end
     running[token] = nil
     return echo('askls: ' .. (value.message or 'done'))
   end
@@ -74,6 +87,10 @@ end
 --- Neovim itself says it when the server died; what is left is to forget its turns, for it sent no end.
 local function on_exit(_, _, client_id)
   waiting[client_id] = nil
+  question.close(client_id)
+  if last_thread and last_thread.client_id == client_id then
+    last_thread = nil
+  end
   for token, turn in pairs(running) do
     if turn.client_id == client_id then
       running[token] = nil
@@ -94,11 +111,14 @@ end
 
 --- Sends `askls.ask`; the answer goes to the answer window.
 ---@param client vim.lsp.Client
----@param arguments { prompt: string, uri?: string, range?: table }
+---@param arguments { prompt: string, uri?: string, range?: table, threadId?: string }
 local function send_ask(client, arguments, bufnr)
   local token = ('askls-nvim-%d'):format(next_token)
   next_token = next_token + 1
   running[token] = { client_id = client.id, text = 'starting' }
+  local function remember(thread_id)
+    last_thread = thread_id and { client_id = client.id, id = thread_id } or last_thread
+  end
   local is_answered = false
   local is_sent, request_id = client:request('workspace/executeCommand', {
     command = 'askls.ask',
@@ -110,6 +130,7 @@ local function send_ask(client, arguments, bufnr)
     if failure then
       return say(failure.message, vim.log.levels.ERROR)
     end
+    remember(result.threadId)
     if result.background then
       return say('works on it in the background')
     end
@@ -122,8 +143,15 @@ local function send_ask(client, arguments, bufnr)
   running[token].request_id = request_id
   -- Neovim drops the response to an ask that was stopped; what an earlier one answered must not pass for its answer.
   screen.after_response(client.id, request_id, function()
+    local told = unfinished[token] or {}
+    unfinished[token] = nil
     if not is_answered then
-      answer.show(arguments.prompt, { stopReason = 'cancelled', detail = 'Ask on to have the rest.' })
+      remember(told.threadId)
+      local detail = told.threadId and '`:AskContinue` asks on, to have the rest.' or ''
+      answer.show(
+        arguments.prompt,
+        { answer = told.answer, threadId = told.threadId, stopReason = 'cancelled', detail = detail }
+      )
     end
   end)
 end
@@ -141,6 +169,9 @@ local function config()
     cmd = options.cmd,
     commands = commands,
     handlers = screen.handlers,
+    capabilities = vim.tbl_deep_extend('force', vim.lsp.protocol.make_client_capabilities(), {
+      experimental = { asklsQuestionEnded = true },
+    }),
     -- The window shows the answer, so the server need not; with `background` only the server can.
     init_options = vim.tbl_extend(
       'keep',
@@ -222,15 +253,45 @@ end
 --- Asks the agent. The buffer goes along as the place where the user is; so does the range, where there is one.
 ---@param prompt string
 ---@param lines? [integer, integer] first and last line, counted from 1
-function M.ask(prompt, lines)
+---@param thread? { client_id: integer, id: string } the thread to go on with; default: a new one
+function M.ask(prompt, lines, thread)
   local bufnr = vim.api.nvim_get_current_buf()
-  with_client(bufnr, function(client)
-    local arguments = { prompt = prompt }
+  local function send(client)
+    local arguments = { prompt = prompt, threadId = thread and thread.id }
     if is_file(bufnr) then
       arguments.uri = vim.uri_from_bufnr(bufnr)
       arguments.range = lines and range_of(bufnr, lines[1], lines[2], client.offset_encoding)
     end
     send_ask(client, arguments, bufnr)
+  end
+  local client = thread and vim.lsp.get_client_by_id(thread.client_id)
+  if client then
+    return send(client)
+  end
+  with_client(bufnr, send)
+end
+
+--- Asks on in the thread that was asked last: the agent knows what was said in it, what was allowed for it still is, and
+--- its background jobs are within reach.
+---@param prompt string
+---@param lines? [integer, integer] first and last line, counted from 1
+function M.continue(prompt, lines)
+  if not last_thread then
+    return say('there is nothing to continue yet: `:Ask` starts a thread', vim.log.levels.WARN)
+  end
+  M.ask(prompt, lines, last_thread)
+end
+
+--- Shows which model answers, what is set and what runs, in a window below.
+function M.show_status()
+  local bufnr = vim.api.nvim_get_current_buf()
+  with_client(bufnr, function(client)
+    client:request('workspace/executeCommand', { command = 'askls.status', arguments = {} }, function(failure, result)
+      if failure then
+        return say(failure.message, vim.log.levels.ERROR)
+      end
+      answer.show_status(result.text)
+    end, bufnr)
   end)
 end
 
@@ -256,7 +317,7 @@ function M.fix()
   end)
 end
 
---- Stops every running ask.
+--- Stops every running ask, and what agents left running in the background.
 function M.stop()
   for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
     client:request('workspace/executeCommand', { command = 'askls.stop', arguments = {} }, function(failure)
@@ -297,7 +358,7 @@ function M.status()
   return turn and ('askls: ' .. turn.text) or ''
 end
 
---- Starts askls for every file from now on, and creates `:Ask`, `:AskFix`, `:AskStop`, `:AskUndo` and `:AskRedo`.
+--- Starts askls for every file from now on, and creates the commands.
 ---@param given? askls.Options
 function M.setup(given)
   options = vim.tbl_deep_extend('force', { cmd = { 'askls' }, settings = {} }, given or {})
@@ -317,6 +378,10 @@ function M.setup(given)
   vim.api.nvim_create_user_command('Ask', function(command)
     M.ask(command.args, command.range > 0 and { command.line1, command.line2 } or nil)
   end, { nargs = '+', range = true, desc = 'Ask the agent' })
+  vim.api.nvim_create_user_command('AskContinue', function(command)
+    M.continue(command.args, command.range > 0 and { command.line1, command.line2 } or nil)
+  end, { nargs = '+', range = true, desc = 'Ask on in the last thread' })
+  vim.api.nvim_create_user_command('AskStatus', M.show_status, { desc = 'Show which model answers and what runs' })
   vim.api.nvim_create_user_command('AskFix', M.fix, { desc = 'Have the agent fix what is said of this line' })
   vim.api.nvim_create_user_command('AskStop', M.stop, { desc = 'Stop the agent' })
   vim.api.nvim_create_user_command('AskUndo', M.undo, { desc = 'Undo the newest turn of the agent in all its files' })

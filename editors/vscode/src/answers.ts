@@ -8,6 +8,9 @@ export interface AskResult {
   limit?: string;
   detail?: string;
   background?: boolean;
+  threadId?: string;
+  /** What the agent has left running, by its command. */
+  jobs?: string[];
 }
 
 const SCHEME = 'askls-answer';
@@ -17,6 +20,8 @@ export class Answers implements vscode.TextDocumentContentProvider, vscode.Dispo
   private readonly texts = new Map<string, string>();
   private readonly registrations: vscode.Disposable[];
   private count = 0;
+  /** The thread that was shown last, and the text of its answers. */
+  private last: { threadId: string | undefined; text: string } | undefined;
 
   constructor() {
     this.registrations = [
@@ -29,13 +34,21 @@ export class Answers implements vscode.TextDocumentContentProvider, vscode.Dispo
     return this.texts.get(uri.toString()) ?? 'This answer is no longer kept.\n';
   }
 
-  /** Opens an answer without taking the focus from the code. The next one takes its tab, unless the tab is pinned. */
+  /**
+   * Opens an answer without taking the focus from the code, below the earlier ones of its thread. The next one takes its
+   * tab, unless the tab is pinned.
+   */
   async show(prompt: string, result: AskResult): Promise<void> {
     this.count += 1;
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/Answer ${this.count}.md` });
-    this.texts.set(uri.toString(), text(prompt, result));
+    const earlier = result.threadId !== undefined && this.last?.threadId === result.threadId ? `${this.last.text}\n` : '';
+    this.last = { threadId: result.threadId, text: earlier + text(prompt, result) };
+    this.texts.set(uri.toString(), this.last.text);
     const document = await vscode.workspace.openTextDocument(uri);
-    await vscode.window.showTextDocument(document, { viewColumn: column(), preserveFocus: true, preview: true });
+    const shown = { viewColumn: column(), preserveFocus: true, preview: true };
+    const editor = await vscode.window.showTextDocument(document, shown);
+    const start = document.positionAt(earlier.length);
+    editor.revealRange(new vscode.Range(start, start), vscode.TextEditorRevealType.AtTop);
   }
 
   dispose(): void {
@@ -55,6 +68,10 @@ function text(prompt: string, result: AskResult): string {
   if (result.stopReason !== 'answer') {
     const reason = [result.stopReason, result.limit].filter(Boolean).join(': ').replaceAll('_', ' ');
     parts.push(`> **Not finished: ${reason}.** ${result.detail ?? ''}`.trimEnd());
+  }
+  if (result.jobs?.length) {
+    const ends = result.jobs.length === 1 ? 'ends it' : 'ends them';
+    parts.push(`> Still running in the background: ${result.jobs.map((job) => `\`${job}\``).join(', ')}. *Askls: Stop* ${ends}.`);
   }
   return parts.join('\n\n') + '\n';
 }

@@ -19,6 +19,8 @@ import { settingsForServer } from './settings';
 
 let client: LanguageClient | undefined;
 let starting: Promise<boolean> | undefined;
+/** The thread that was asked last, of the server that runs. */
+let lastThread: string | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const answers = new Answers();
@@ -27,6 +29,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     answers,
     vscode.commands.registerCommand('askls-vscode.ask', () => ask(answers, undefined)),
     vscode.commands.registerCommand('askls-vscode.askSelection', () => askAboutSelection(answers)),
+    vscode.commands.registerCommand('askls-vscode.continue', () => continueThread(answers)),
     vscode.commands.registerCommand('askls-vscode.stop', async () => {
       // Without a running server nothing runs, and its command is not there.
       if (client?.state === State.Running) await vscode.commands.executeCommand('askls.stop', {});
@@ -83,7 +86,10 @@ async function startAnew(answers: Answers): Promise<boolean> {
   const errorHandler = restartsWhatBroke(() => started.createDefaultErrorHandler());
   const started = new LanguageClient('askls', 'Askls', run, { ...clientOptions(answers, progress), errorHandler });
   started.onDidChangeState(({ newState }) => {
-    if (newState !== State.Running) return progress.closeAll();
+    if (newState !== State.Running) {
+      lastThread = undefined; // it was the old server's
+      return progress.closeAll();
+    }
     // Not as initialization options: what stands there holds until the settings say otherwise, so that a setting which
     // the user takes back would go on.
     void sendSettings();
@@ -141,6 +147,7 @@ async function showResult(
   try {
     const result = await run();
     if (!result) return undefined;
+    lastThread = result.threadId ?? lastThread;
     if (!result.background) await answers.show(promptOf(args[0]), result);
     return result;
   } catch (error) {
@@ -164,19 +171,33 @@ async function askAboutSelection(answers: Answers): Promise<void> {
   await ask(answers, editor.selection);
 }
 
-async function ask(answers: Answers, selection: vscode.Selection | undefined): Promise<void> {
+/** Asks on in the last thread, about the selection where there is one. */
+async function continueThread(answers: Answers): Promise<void> {
+  if (lastThread === undefined) {
+    void vscode.window.showInformationMessage('Askls: there is nothing to continue yet; Ask Agent starts a thread.');
+    return;
+  }
+  const selection = vscode.window.activeTextEditor?.selection;
+  await ask(answers, selection?.isEmpty === false ? selection : undefined, lastThread);
+}
+
+/** Without a thread it is a new one. */
+async function ask(answers: Answers, selection: vscode.Selection | undefined, threadId?: string): Promise<void> {
   // Taken before the input box opens: what the user was looking at is what the question is about.
   const uri = vscode.window.activeTextEditor?.document.uri;
   if (!(await start(answers))) return;
   const prompt = await vscode.window.showInputBox({
-    title: selection === undefined ? 'Ask Agent' : 'Ask Agent About Selection',
+    title: threadId !== undefined ? 'Continue Thread' : selection === undefined ? 'Ask Agent' : 'Ask Agent About Selection',
     placeHolder: 'Where is the configuration read? Replace `foo` with `bar` in main.rs ...',
     ignoreFocusOut: true,
   });
   if (!prompt?.trim()) return;
+  // Named before it is asked, so that a thread whose turn is stopped can go on.
+  lastThread = threadId ?? (await vscode.commands.executeCommand<{ threadId: string }>('askls.newThread', {})).threadId;
   const isKnown = uri?.scheme === 'file' || uri?.scheme === 'untitled';
   await vscode.commands.executeCommand('askls.ask', {
     prompt,
+    threadId: lastThread,
     ...(isKnown && { uri: uri.toString() }),
     ...(isKnown && selection !== undefined && { range: client?.code2ProtocolConverter.asRange(selection) }),
   });

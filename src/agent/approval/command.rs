@@ -66,6 +66,8 @@ pub(super) struct Judge<'a> {
     /// Whether the whole line is already granted, or all commands are.
     pub(super) is_granted: bool,
     pub(super) is_allowed: bool,
+    /// Whether the sandbox holds the command even if the user allows it.
+    pub(super) is_held: bool,
 }
 
 impl Judge<'_> {

@@ -111,6 +111,11 @@ impl Rule {
         }
     }
 
+    /// Whether the rule covers more than what it spells: the same command with words behind it.
+    pub(super) fn covers_more_words(&self) -> bool {
+        matches!(self.subject, Subject::Command { words: Some(_), .. })
+    }
+
     pub(super) fn is_about_commands(&self) -> bool {
         matches!(self.subject, Subject::Command { .. })
     }

@@ -57,7 +57,7 @@ pub(in crate::agent) async fn before(
                         "note: a hook of the user replaced the arguments of this call by {}",
                         one_line(&call.arguments, MAX_ARGUMENTS_CHARS)
                     );
-                    Before::Ready(call, prepared.noted("as a hook changed it, ", note))
+                    Before::Ready(call, prepared.noted("as a hook changed it", note))
                 }
                 Err(ToolError(reason)) => {
                     let reason =

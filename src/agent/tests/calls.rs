@@ -171,6 +171,38 @@ async fn a_denied_call_does_not_run_and_its_reason_reaches_the_model() {
     .assert_eq(&bench.history());
 }
 
+#[tokio::test]
+async fn a_question_that_nobody_answers_is_a_wall_and_a_no_is_none() {
+    let run = |n: u32| reply([call(&n.to_string(), "execute", &format!(r#"{{"milliseconds":{n}}}"#))]);
+    for (answer, stop_reason) in [
+        (Answer::Deny { reason: "no".to_owned() }, StopReason::Answer),
+        (Answer::Unanswered { reason: "nobody is there".to_owned() }, StopReason::Limit(Limit::ToolErrors)),
+    ] {
+        let script = (1..=8).map(run).chain([reply([text("then not")])]).collect();
+        let mut bench = Bench::new(Scripted::new(script), answer);
+        assert_eq!(bench.ask("run").await.stop_reason, stop_reason);
+        assert_eq!(bench.ran.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[tokio::test]
+async fn what_the_user_has_just_said_no_to_is_not_asked_again() {
+    let run = |id: &str| call(id, "execute", r#"{"milliseconds":0}"#);
+    let script = vec![reply([run("1")]), reply([run("2")]), reply([text("understood")])];
+    let mut bench = Bench::new(Scripted::new(script), Answer::Deny { reason: "the user said no".to_owned() });
+    bench.ask("run").await;
+    assert_eq!(bench.approver.1.load(Ordering::SeqCst), 1);
+    expect![[r#"
+        user: run
+        call: execute {"milliseconds":0}
+        error: this call was not allowed and did not run: the user said no
+        call: execute {"milliseconds":0}
+        error: the user has just said no to this very call to execute, and is not asked again at once; do something else, or tell them what it is needed for
+        agent: understood
+    "#]]
+    .assert_eq(&bench.history());
+}
+
 // SPEC A4
 #[tokio::test]
 async fn a_call_allowed_for_the_thread_is_not_asked_about_again_but_another_one_is() {

@@ -36,6 +36,10 @@ const LAST_WAIT: Duration = Duration::from_millis(500);
 /// refuse are ended while the turn is over already.
 const CANCEL_WAIT: Duration = Duration::from_millis(25);
 
+/// How long helpers of a command that has ended may take to end by themselves: most do so a moment after it, and nothing
+/// that was meant to go on was ended then.
+const LEAVING: Duration = Duration::from_millis(100);
+
 /// Bytes read at once; the size of a Linux pipe.
 const READ_BYTES: usize = 64 * 1024;
 
@@ -101,7 +105,7 @@ pub(super) enum Ended {
 /// Runs the command. Whatever way this ends, by being dropped too, nothing of it runs on that can be found; what a
 /// cancelled command leaves behind is ended a moment later.
 pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished, ToolError> {
-    let Watch { timeout, cancel, recorder, tasks } = watch;
+    let Watch { timeout: limit, cancel, recorder, tasks } = watch;
     if cancel.is_cancelled() {
         return Err(cancelled());
     }
@@ -109,8 +113,8 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
     let Spawned { tree, output, mut entry } = spawn(&line).map_err(|error| not_started(&line, &error))?;
     let mut running = Running { tree, output: Some(output), recorder, buffer: vec![0; READ_BYTES] };
     let time_is_up = async {
-        match timeout {
-            Some(timeout) => sleep_until(start + timeout).await,
+        match limit {
+            Some(limit) => sleep_until(start + limit).await,
             None => std::future::pending().await,
         }
     };
@@ -127,7 +131,10 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
         tokio::select! {
             biased;
             () = cancel.cancelled() => {}
-            _ = timeout_at(Instant::now() + DRAIN, running.read_to_end()) => {}
+            () = async {
+                let _ = timeout_at(Instant::now() + DRAIN, running.read_to_end()).await;
+                let _ = timeout(LEAVING, running.gone()).await;
+            } => {}
         }
     }
     if cancel.is_cancelled() {

@@ -24,6 +24,8 @@ pub(super) struct Report {
     pub(super) edits_are_staged: bool,
     /// Whether its sandbox had a network; `None` for a command without a sandbox.
     pub(super) network_in_sandbox: Option<bool>,
+    /// Whether it plainly wants the network: many programs fail without a word about it.
+    pub(super) reaches_out: bool,
 }
 
 impl Report {
@@ -65,7 +67,7 @@ impl Report {
         }
         if let Some(network) = self.network_in_sandbox
             && finished.has_failed()
-            && let Some(hint) = sandbox::hint(&finished.record.text, network)
+            && let Some(hint) = sandbox::hint(&finished.record.text, network, self.reaches_out)
         {
             text.push('\n');
             text.push_str(&hint);

@@ -7,6 +7,7 @@
 #[cfg_attr(not(target_os = "linux"), path = "sandbox/elsewhere.rs")]
 mod system;
 
+pub(super) mod network;
 mod report;
 
 use std::{
@@ -91,7 +92,8 @@ pub struct Sandbox {
     pub mode: SandboxMode,
     /// Whether commands may use the network.
     pub network: bool,
-    /// Folders that commands may change beside the workspace and the temporary ones. One that is named here is not hidden either.
+    /// Folders that commands may change beside the workspace and the temporary ones. A folder of secrets that is among them is
+    /// shown to commands.
     pub writable: Vec<PathBuf>,
     /// Folders for files of a while, which commands may change too.
     pub temporary: Vec<PathBuf>,
@@ -182,9 +184,9 @@ impl Sandbox {
 }
 
 /// What the output of a command that failed says of the sandbox, when that may be why.
-pub(super) fn hint(output: &str, network: bool) -> Option<String> {
+pub(super) fn hint(output: &str, network: bool, reaches_out: bool) -> Option<String> {
     let output = output.to_lowercase();
-    let is_refused = REFUSALS.iter().any(|words| output.contains(words));
+    let is_refused = REFUSALS.iter().any(|words| output.contains(words)) || (reaches_out && !network);
     let network = if network { "" } else { ", reach no network" };
     is_refused.then(|| {
         format!(

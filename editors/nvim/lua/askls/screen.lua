@@ -1,5 +1,7 @@
 --- What the server shows and asks. Neovim draws nothing while it asks, so a question waits until what it is about is on
 --- the screen.
+local question = require('askls.question')
+
 local M = {}
 
 --- Longest wait for what a question is about: longer than a server takes for it, and short enough for its user.
@@ -86,8 +88,18 @@ local function on_question(failure, params, context)
     vim.defer_fn(go_on, LONGEST_HOLD_MS)
     coroutine.yield()
   end
+  if asking and question.has_no_picker() then
+    return question.ask(context.client_id, params)
+  end
   vim.cmd.redraw()
-  return vim.lsp.handlers['window/showMessageRequest'](failure, params, context)
+  -- CTRL-C in a list of Neovim's is an error.
+  local is_answered, choice = pcall(vim.lsp.handlers['window/showMessageRequest'], failure, params, context)
+  return is_answered and choice or vim.NIL
+end
+
+--- `askls/questionEnded`: nobody waits for its answer any more.
+local function on_question_ended(_, params, context)
+  question.close(context.client_id, params.message)
 end
 
 --- `window/showDocument`: askls shows only what it wrote itself, answers and diffs. They open below what the user looks
@@ -125,6 +137,7 @@ end
 M.handlers = {
   ['window/showMessageRequest'] = on_question,
   ['window/showDocument'] = on_document,
+  ['askls/questionEnded'] = on_question_ended,
 }
 
 function M.setup(group)

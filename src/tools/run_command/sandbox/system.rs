@@ -137,7 +137,7 @@ impl Powers {
                     ""
                 };
                 let holds = format!(
-                    "only the workspace, temporary folders and sandbox_write can be changed{attributes} (Landlock {version})"
+                    "only the workspace, temporary folders and sandbox_write can be changed{attributes} (held by Landlock, version {version})"
                 );
                 (holds, None)
             }
@@ -183,7 +183,7 @@ impl Powers {
         /// The version of Landlock since which it keeps signals and unnamed sockets inside.
         const SCOPED: u8 = 6;
         let sockets = match (&self.namespaces, &self.calls) {
-            (Ok(()), _) => "their sockets are hidden as a command starts",
+            (Ok(()), _) => "the sockets that they have open when a command starts cannot be reached",
             (Err(_), Ok(())) => "no sockets of the machine's own can be made",
             (Err(_), Err(_)) => "their sockets can be reached",
         };

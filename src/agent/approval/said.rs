@@ -1,0 +1,77 @@
+//! What a question says, the same in all faces.
+
+use super::Question;
+use crate::tools::{Effect, output::visible};
+
+impl Question {
+    /// What the agent wants, in words that follow "The agent wants to"; what it is about stands elsewhere.
+    pub fn wish(&self) -> String {
+        let verb = match self.effect {
+            Effect::Execute => "run this command",
+            Effect::Edit => "make this change",
+            Effect::Network => "use the network for this",
+            Effect::Read => "read this",
+            Effect::Stop => "stop this",
+        };
+        match self.circumstances.as_str() {
+            "" => verb.to_owned(),
+            circumstances => format!("{verb} {circumstances}"),
+        }
+    }
+
+    /// What "always" allows; `None` when it cannot be offered. A rule that only repeats the command does not.
+    pub fn kept_in_words(&self) -> Option<String> {
+        let command = self.preview.trim();
+        let rules = self.always.iter().map(|rule| {
+            let text = visible(&rule.to_string());
+            let line = text.strip_prefix("command: ").or_else(|| text.strip_prefix("exactly: "));
+            let named = match line {
+                Some(line) if line == command => "this".to_owned(),
+                _ => format!("`{text}`"),
+            };
+            match rule.covers_more_words() {
+                true => format!("{named} with any further words"),
+                false if named == "this" => "exactly this".to_owned(),
+                false => named,
+            }
+        });
+        let rules: Vec<_> = rules.collect();
+        (!rules.is_empty()).then(|| rules.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Rule;
+
+    fn kept(command: &str, rules: &[&str]) -> Option<String> {
+        let question = Question {
+            call_id: "1".to_owned(),
+            tool: "run_command",
+            effect: Effect::Execute,
+            preview: command.to_owned(),
+            circumstances: "in web".to_owned(),
+            why: String::new(),
+            root: None,
+            always: rules.iter().map(|rule| rule.parse::<Rule>().unwrap()).collect(),
+        };
+        question.kept_in_words()
+    }
+
+    #[test]
+    fn what_is_kept_says_that_further_words_go_too() {
+        assert_eq!(kept("make", &[]), None);
+        assert_eq!(kept("npm test", &["command: npm test"]).as_deref(), Some("this with any further words"));
+        assert_eq!(
+            kept("npm test && make", &["command: npm test", "command: make"]).as_deref(),
+            Some("`command: npm test` with any further words, `command: make` with any further words")
+        );
+    }
+
+    #[test]
+    fn a_rule_to_the_letter_does_not_repeat_the_command() {
+        assert_eq!(kept("make > $OUT", &["exactly: make > $OUT"]).as_deref(), Some("exactly this"));
+        assert_eq!(kept("rm a.txt", &["exactly: rm a.txt"]).as_deref(), Some("exactly this"));
+    }
+}
