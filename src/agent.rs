@@ -235,6 +235,9 @@ impl Agent {
             };
             let (mut calls, words) = match self.step(thread, choice, progress, context, events).await {
                 Ok(Next::Calls(calls, words)) => (calls, words),
+                Ok(Next::Resume) if context.last_step.is_cancelled() => {
+                    return Ending::cancelled(std::mem::take(&mut progress.last_words));
+                }
                 Ok(Next::Resume) => continue,
                 Ok(Next::Done(answer)) => return Ending::finished(answer),
                 Err(ending) => return ending,

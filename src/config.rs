@@ -33,7 +33,7 @@ pub use environment::Environment;
 pub use kept_rules::KeptRules;
 pub use schema::{Background, Edits, ShowAnswer};
 
-use crate::model::Tuning;
+use crate::model::Tunings;
 use schema::{Notation, Values};
 use unusable::Unusable;
 
@@ -48,8 +48,16 @@ pub struct Settings {
     files: Vec<SettingsFile>,
     /// What was meant to decide where data goes, in the order of the layers.
     unusable: Vec<Unusable>,
-    /// What held for the model that a project has put another one in the place of.
-    before_project: Option<Tuning>,
+    /// What the user said of models before a project chose one.
+    before_project: Option<BeforeProject>,
+}
+
+/// What the user says of models, without a word of a project's.
+#[derive(Clone)]
+struct BeforeProject {
+    /// The model that the user chose.
+    model: Option<String>,
+    tunings: Tunings,
 }
 
 /// Settings, and what of their sources could not be used.

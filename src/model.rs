@@ -160,7 +160,8 @@ pub enum ModelEvent {
     Item(Item),
     /// What the server had counted of a reply that breaks off: comes right before its error.
     Used(Usage),
-    /// Bytes of the calls that had come of a reply that breaks off: comes right before its error.
+    /// Bytes that had come of a reply that breaks off and that nobody was shown, such as those of calls: comes right
+    /// before its error.
     Unheard(usize),
     /// The reply is over.
     Done {

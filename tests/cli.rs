@@ -763,6 +763,17 @@ async fn an_answer_that_went_beyond_a_bound_says_so() {
         .assert_stderr("max_cost ($0.0001): the answer took it beyond");
 }
 
+// SPEC C3
+#[tokio::test]
+async fn an_ask_that_ends_before_its_model_is_chosen_has_an_end_among_its_events() {
+    let place = Place::new(&[]);
+    place.write("config/askls/config.toml", "max_steps = 'x'\n");
+    let ran = place.run(&["ask", "--json", "--model", "offline", "go"]).await;
+    let events = ran.assert_code(2).events();
+    let ends: Vec<_> = events.iter().map(|event| (&event["type"], &event["stop_reason"])).collect();
+    assert_eq!(ends, [(&json!("turn_ended"), &json!("provider_error"))]);
+}
+
 // SPEC L13
 #[tokio::test]
 async fn a_bound_on_money_that_cannot_be_held_is_warned_of() {

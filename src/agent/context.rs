@@ -49,7 +49,10 @@ pub(super) struct Fit {
 
 /// The most tokens of a request; `None` when nothing is known about it.
 pub(super) fn budget(limits: &Limits, window: Option<u64>) -> Option<u64> {
-    limits.context_tokens.or_else(|| window.map(|window| window / 100 * WINDOW_PERCENT))
+    let of_window = window.map(|window| window / 100 * WINDOW_PERCENT);
+    // A bound beyond the window bounds nothing.
+    let is_beyond = |most: &u64| window.is_some_and(|window| *most > window);
+    limits.context_tokens.filter(|most| !is_beyond(most)).or(of_window)
 }
 
 /// Bytes of what stands in every request beside the items.

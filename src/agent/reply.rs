@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use futures::StreamExt;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     model::{ErrorKind, Finish, ModelClient, ModelError, ModelEvent, ModelStream, Price, Request, Room},
@@ -12,7 +11,7 @@ use crate::{
 };
 
 use super::{
-    Events, Limits,
+    Events, Limits, TurnContext,
     budget::{Reached, Spent},
     context,
     retry::{Again, Attempts},
@@ -47,11 +46,19 @@ pub(super) enum Reply {
 impl Reply {
     /// The same at a bound that leaves no room for another form of the request.
     pub(super) fn bounded(self, reached: Reached) -> Self {
-        let texts = match self {
+        Self::Bounded { texts: self.into_texts(), reached }
+    }
+
+    /// The same where the user wants no other form of the request.
+    pub(super) fn cancelled(self) -> Self {
+        Self::Cancelled { texts: self.into_texts() }
+    }
+
+    fn into_texts(self) -> Vec<Item> {
+        match self {
             Self::Whole { items, .. } => Collected { items, ..Collected::default() }.into_texts(),
             Self::Broken { texts, .. } | Self::Cancelled { texts } | Self::Bounded { texts, .. } => texts,
-        };
-        Self::Bounded { texts, reached }
+        }
     }
 }
 
@@ -112,14 +119,14 @@ pub(super) async fn ask(
     request: Request<'_>,
     attempts: &mut Attempts,
     meter: &mut Meter<'_>,
+    context: &TurnContext,
     events: &Events<'_>,
-    cancel: &CancellationToken,
 ) -> Reply {
     loop {
         let mut collected = Collected::default();
         let outcome = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Reply::Cancelled { texts: collected.into_texts() },
+            () = context.cancel.cancelled() => return Reply::Cancelled { texts: collected.into_texts() },
             outcome = collect(model, request, meter.spent.room(meter.limits), events, &mut collected) => outcome,
         };
         let was_shown = collected.was_shown;
@@ -152,19 +159,27 @@ pub(super) async fn ask(
         if let Some(reached) = meter.used_up() {
             return Reply::Bounded { texts: collected.into_texts(), reached };
         }
+        if context.last_step.is_cancelled() {
+            return Reply::Cancelled { texts: collected.into_texts() };
+        }
         if was_shown {
             events.emit(&Event::Discarded);
         }
-        if wait(&again, events, cancel).await.is_none() {
+        if wait(&again, context, events).await.is_none() {
             return Reply::Cancelled { texts: Vec::new() };
         }
     }
 }
 
-/// Tells of the wait and waits; `None` when the user does not want to wait.
-pub(super) async fn wait(again: &Again, events: &Events<'_>, cancel: &CancellationToken) -> Option<()> {
+/// Tells of the wait and waits; `None` when the user does not want to wait, or wants no further request.
+pub(super) async fn wait(again: &Again, context: &TurnContext, events: &Events<'_>) -> Option<()> {
     events.emit(&again.to_event());
-    cancel.run_until_cancelled(tokio::time::sleep(again.wait)).await
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => None,
+        () = context.last_step.cancelled() => None,
+        () = tokio::time::sleep(again.wait) => Some(()),
+    }
 }
 
 /// What has arrived of a reply so far.
@@ -187,7 +202,11 @@ impl Collected {
     /// Whether an attempt that failed has used anything. A request that was refused has not.
     fn has_cost(&self, error: &ModelError) -> bool {
         let broke_off = self.has_begun && error.kind.is_of_a_begun_reply();
-        broke_off || self.was_shown || !self.items.is_empty() || self.used != Usage::default()
+        broke_off
+            || self.was_shown
+            || self.unheard > 0
+            || !self.items.is_empty()
+            || self.used != Usage::default()
     }
 
     /// All that has arrived, the text included that is not whole yet.

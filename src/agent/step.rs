@@ -169,11 +169,15 @@ impl Agent {
                 progress.tell(before, &reply, events);
                 return forms.explained(reply);
             };
+            if context.last_step.is_cancelled() {
+                progress.tell(before, &reply, events);
+                return reply.cancelled();
+            }
             if trouble.was_shown {
                 events.emit(&Event::Discarded);
             }
             let again = attempts.in_other_form(reason, trouble.message);
-            if reply::wait(&again, events, &context.cancel).await.is_none() {
+            if reply::wait(&again, context, events).await.is_none() {
                 return Reply::Cancelled { texts: Vec::new() };
             }
         }
@@ -222,8 +226,7 @@ impl Agent {
             spent: &mut progress.spent,
             counted: Usage::default(),
         };
-        let mut reply =
-            reply::ask(&*self.model, request, attempts, &mut meter, events, &context.cancel).await;
+        let mut reply = reply::ask(&*self.model, request, attempts, &mut meter, context, events).await;
         let counted = meter.counted;
         if let Reply::Broken { error, .. } = &mut reply
             && error.kind == ErrorKind::History

@@ -16,7 +16,7 @@ use crate::{
     },
     config::{Environment, KeptRules, Settings},
     model::{ModelError, select},
-    protocol::{Event, Limit, StopReason, ThreadId, Usage, tokens_in_short},
+    protocol::{Event, StopReason, ThreadId, Usage, tokens_in_short},
     signals::Signals,
     tools::{Toolbox, jobs::Jobs},
     workspace::{
@@ -94,7 +94,8 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
                     turn.abort();
                     // Its child processes end when it is dropped, which is when this has waited for it.
                     if !matches!(tokio::time::timeout(LAST_MOMENT, turn).await, Ok(Ok(_))) {
-                        printer.emit(&given_up(thread_id));
+                        let detail = "given up at once, so its steps and tokens are not counted".to_owned();
+                        printer.emit(&end_of(&thread_id, &uncounted(StopReason::Cancelled, Some(detail))));
                     }
                     jobs.end().await;
                     let _ = tokio::time::timeout(LAST_MOMENT, printer.flush()).await;
@@ -108,7 +109,7 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     }
     jobs.end().await;
     let exit = match ended {
-        Ok(Ok(result)) => {
+        Ok(result) => {
             let keeper = arguments.apply.then_some(keeper);
             let finish = finish(
                 &result,
@@ -120,10 +121,6 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
                 &mut signals,
             );
             finish.await
-        }
-        Ok(Err(error)) => {
-            printer.notice(format!("error: {error}"));
-            Exit::Turn(error.kind.stop_reason())
         }
         Err(error) => {
             printer.notice(format!("error: the turn broke off, which is a fault of askls: {error}"));
@@ -147,8 +144,7 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     })
 }
 
-/// Chooses a model and runs the turn; tells the printer which model it is when the user did not name it. An error means
-/// that no turn began.
+/// Chooses a model and runs the turn; tells the printer which model it is when the user did not name it.
 async fn turn(
     settings: Settings,
     mut thread: Thread,
@@ -156,19 +152,25 @@ async fn turn(
     context: TurnContext,
     printer: Printer,
     format: Format,
-) -> Result<TurnResult, ModelError> {
+) -> TurnResult {
     let choice = settings.model_choice();
     let limits = settings.limits();
     let chosen = tokio::select! {
         chosen = limits.in_time(select::choose(&choice)) => chosen,
-        () = context.cancel.cancelled() => return Ok(cancelled()),
+        () = context.cancel.cancelled() => Err(uncounted(StopReason::Cancelled, None)),
     };
     let (chosen, waited) = match chosen {
-        Ok((chosen, waited)) => (chosen?, waited),
+        Ok((Ok(chosen), waited)) => (chosen, waited),
+        Ok((Err(ModelError { kind, message, .. }), _)) => {
+            printer.notice(format!("error: {message}"));
+            return not_begun(uncounted(kind.stop_reason(), Some(message)), thread.id(), &printer, format);
+        }
         Err(ended) => {
-            let detail = ended.detail.as_deref().unwrap_or_default();
-            printer.notice(at_limit(Limit::Time, detail, limits.on_limit));
-            return Ok(ended);
+            if let Some(limit) = ended.stop_reason.limit() {
+                let detail = ended.detail.as_deref().unwrap_or_default();
+                printer.notice(at_limit(limit, detail, limits.on_limit));
+            }
+            return not_begun(ended, thread.id(), &printer, format);
         }
     };
     tracing::info!(model = %chosen.client.info(), why = %chosen.why, "model chosen");
@@ -195,7 +197,15 @@ async fn turn(
     for exceeded in exceeded(&result, &limits) {
         printer.notice(exceeded);
     }
-    Ok(result)
+    result
+}
+
+/// Tells whoever reads events how the ask ended: people have been told.
+fn not_begun(ended: TurnResult, thread: &ThreadId, printer: &Printer, format: Format) -> TurnResult {
+    if format == Format::Json {
+        printer.emit(&end_of(thread, &ended));
+    }
+    ended
 }
 
 /// The bounds beyond which the turn went with its answer: they are looked at after each reply, and a whole answer is kept.
@@ -327,30 +337,23 @@ impl Keeper {
     }
 }
 
-/// The end of a turn that did not come to tell of it.
-fn given_up(thread_id: ThreadId) -> Event {
+/// The end of a turn that has no other event to tell of it.
+fn end_of(thread_id: &ThreadId, ended: &TurnResult) -> Event {
     Event::TurnEnded {
-        thread_id,
-        stop_reason: StopReason::Cancelled,
-        limit: None,
-        fault: None,
-        detail: Some("given up at once, so its steps and tokens are not counted".to_owned()),
-        answer: String::new(),
-        steps: 0,
-        usage: Usage::default(),
-        cost: None,
+        thread_id: thread_id.clone(),
+        stop_reason: ended.stop_reason,
+        limit: ended.stop_reason.limit(),
+        fault: ended.stop_reason.fault(),
+        detail: ended.detail.clone(),
+        answer: ended.answer.clone(),
+        steps: ended.steps,
+        usage: ended.usage,
+        cost: ended.cost,
     }
 }
 
-fn cancelled() -> TurnResult {
-    TurnResult {
-        answer: String::new(),
-        stop_reason: StopReason::Cancelled,
-        detail: None,
-        steps: 0,
-        usage: Default::default(),
-        cost: None,
-    }
+fn uncounted(stop_reason: StopReason, detail: Option<String>) -> TurnResult {
+    TurnResult { answer: String::new(), stop_reason, detail, steps: 0, usage: Usage::default(), cost: None }
 }
 
 /// The folder in which the command runs, as a path in the project; `None` when it is the project's own.

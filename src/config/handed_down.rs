@@ -17,9 +17,10 @@ use super::{
 use crate::{
     agent::{ApprovalPolicy, FirstTool, Limits, RetryPolicy, Rules},
     model::{
-        Tunings,
+        Tunings, catalog,
         http::{Certificates, ProxyChoice, Route},
         select::{Choice, KeySource, LocalServer, ServiceVariables},
+        tuning::Held,
     },
     protocol::ProjectSettings,
     tools::{
@@ -56,8 +57,10 @@ impl Settings {
     /// What the project's files set, each as `max_steps = 3 of .askls/config.toml`. Where the model that answers is
     /// known, the project's choice of one counts only if it is that.
     fn of_project(&self, model: Option<&str>) -> ProjectSettings {
+        let is_chosen =
+            |value: &Value, model: &str| value.as_str().is_some_and(|name| catalog::is_called(model, name));
         let holds = |key: &schema::Key, value: &Value| {
-            key.name != "model" || model.is_none_or(|model| value.as_str() == Some(model))
+            key.name != "model" || model.is_none_or(|model| is_chosen(value, model))
         };
         let set = schema::KEYS.iter().filter_map(|key| Some((key, self.set.get(key.name)?)));
         let set = set.filter(|(key, (value, _))| holds(key, value));
@@ -185,6 +188,20 @@ impl Settings {
     /// What a model is chosen by. Holds keys, so it is not shown; nothing is asked or run yet.
     pub fn model_choice(&self) -> Choice {
         let (route, unreadable) = self.route();
+        Choice {
+            unusable: unusable::of_way(self).map(|fault| fault.reason()).or(unreadable),
+            unbounded: unusable::of_bounds(self).map(|fault| fault.reason()),
+            route,
+            connect_timeout: self.values.connect_timeout.map(schema::Seconds::duration),
+            idle_timeout: self.values.idle_timeout.map(schema::Seconds::duration),
+            reply_timeout: self.values.reply_timeout.map(schema::Seconds::duration),
+            tunings: self.tunings(),
+            ..self.server_choice()
+        }
+    }
+
+    /// What decides which server is asked, and for which model.
+    fn server_choice(&self) -> Choice {
         let service = |key, base_url| ServiceVariables {
             key: self.environment.secret(key),
             base_url: self.environment.text(base_url).map(str::to_owned),
@@ -193,17 +210,11 @@ impl Settings {
             model: self.values.model.clone(),
             base_url: self.values.base_url.clone(),
             wire: self.values.wire,
-            unusable: unusable::of_way(self).map(|fault| fault.reason()).or(unreadable),
-            unbounded: unusable::of_bounds(self).map(|fault| fault.reason()),
             key: self.explicit_key(),
             openai: service("OPENAI_API_KEY", "OPENAI_BASE_URL"),
             anthropic: service("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
             local: self.local_servers(),
-            route,
-            connect_timeout: self.values.connect_timeout.map(schema::Seconds::duration),
-            idle_timeout: self.values.idle_timeout.map(schema::Seconds::duration),
-            reply_timeout: self.values.reply_timeout.map(schema::Seconds::duration),
-            tunings: self.tunings(),
+            ..Choice::default()
         }
     }
 
@@ -257,14 +268,24 @@ impl Settings {
 
     pub(super) fn tunings(&self) -> Tunings {
         let models = self.values.models.iter().flatten();
-        let mut tunings = Tunings {
+        Tunings {
             general: self.values.tuning.clone(),
             models: models.map(|(name, tuning)| (name.clone(), tuning.clone())).collect(),
-        };
-        if let (Origin::ProjectFile(_), Some(before)) = (self.origin("model"), &self.before_project) {
-            tunings.hold_within(before);
+            held: self.held(),
         }
-        tunings
+    }
+
+    /// The project's choice of a model, which may have no more than the model whose place it takes. Where a server's list
+    /// decides which one that is, it may have no more than any.
+    fn held(&self) -> Option<Held> {
+        let Origin::ProjectFile(_) = self.origin("model") else { return None };
+        let (model, before) = (self.values.model.clone()?, self.before_project.as_ref()?);
+        let instead = before.model.as_deref().or_else(|| self.server_choice().default_model());
+        let bound = match instead {
+            Some(instead) => before.tunings.of(instead),
+            None => before.tunings.least(),
+        };
+        Some(Held { model, bound })
     }
 
     /// The key that was set for askls itself. Of its three spellings the one of the strongest layer counts, and in one

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use serde_json::{Map, Value};
 
 use super::{
-    Environment, Loaded, Origin, Settings, Warning,
+    BeforeProject, Environment, Loaded, Origin, Settings, Warning,
     entry::Entry,
     kept_rules::projects_file,
     misplaced,
@@ -302,8 +302,8 @@ impl Layers {
         }
         if key.name == "model" && trust != Trust::Full && self.settings.before_project.is_none() {
             // Whatever the project chooses, it costs no more than the user allowed.
-            let model = self.settings.values.model.as_deref().unwrap_or_default();
-            self.settings.before_project = Some(self.settings.tunings().of(model));
+            let (model, tunings) = (self.settings.values.model.clone(), self.settings.tunings());
+            self.settings.before_project = Some(BeforeProject { model, tunings });
         }
         let value = match self.settings.set.remove(key.name) {
             Some((below, _)) => match key.shape {

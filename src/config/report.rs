@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Settings, Shown, schema::Key};
 use crate::{
-    model::{ModelInfo, Price},
+    model::{ModelInfo, Price, Tuning, tuning::Tokens},
     tools::output::visible,
 };
 
@@ -21,6 +21,8 @@ pub struct Report {
     entries: Vec<(String, Vec<(String, String)>)>,
     /// Whether there are entries at all.
     has_models: bool,
+    /// What the model may have at most, since a project chose it.
+    bound: Vec<(&'static str, String)>,
     /// The model inside askls has no price, and no settings of its own.
     is_built_in: bool,
 }
@@ -49,6 +51,7 @@ impl Report {
             price_origin,
             entries: fitting.iter().map(|(pattern, _)| (pattern.clone(), set_by(pattern))).collect(),
             has_models: models.is_some_and(|models| !models.is_empty()),
+            bound: tunings.bound_of(&model.name).map(bounds).unwrap_or_default(),
             is_built_in: model.wire.is_none(),
         }
     }
@@ -69,10 +72,17 @@ impl Report {
             let set: Vec<_> = set.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             lines.push(line(format!("models: {} sets {}", entry_name(pattern), set.join(", "))));
         }
+        if !self.bound.is_empty() {
+            let bound: Vec<_> = self.bound.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            lines.push(format!(
+                "bound: {} at most, as for the model that you would have without the project's choice",
+                bound.join(", ")
+            ));
+        }
         lines
     }
 
-    /// `price` (in dollars, or `null`) and `models`.
+    /// `price` (in dollars, or `null`), `models` and `bound`.
     pub fn model_json(&self) -> Map<String, Value> {
         let price = self.price.map(|price| {
             json!({
@@ -88,7 +98,10 @@ impl Report {
                 set.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
             json!({"name": pattern, "settings": set})
         });
-        let members = [("price", price.unwrap_or_default()), ("models", entries.collect())];
+        let bound: Map<_, _> =
+            self.bound.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect();
+        let members =
+            [("price", price.unwrap_or_default()), ("models", entries.collect()), ("bound", bound.into())];
         members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
@@ -102,6 +115,18 @@ pub fn shown_json(shown: &Shown) -> Value {
 /// What settings, files and servers say, on one line that moves no terminal: a project may be anybody's.
 pub fn line(text: impl Display) -> String {
     visible(&text.to_string()).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// What a bound says, by the names of settings.
+fn bounds(bound: &Tuning) -> Vec<(&'static str, String)> {
+    let tokens = |tokens: Option<Tokens>| tokens.map(|tokens| tokens.0.into());
+    let said = [
+        ("max_output_tokens", tokens(bound.max_output_tokens)),
+        ("context_tokens", tokens(bound.context_tokens.into_iter().chain(bound.window).min())),
+        ("reasoning_effort", bound.reasoning_effort.map(|effort| json!(effort))),
+    ];
+    let shown = |(name, value): (_, Option<Value>)| Some((name, Key::named(name)?.show(&value?)));
+    said.into_iter().filter_map(shown).collect()
 }
 
 fn entry_name(pattern: &str) -> String {
@@ -129,7 +154,11 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::{config::Environment, model::catalog, protocol::Wire};
+    use crate::{
+        config::Environment,
+        model::{catalog, options::Effort},
+        protocol::Wire,
+    };
 
     /// What is told of a model under the user's settings, with the price that askls knows unless they name one.
     fn check(settings: &str, model: &str, expected: Expect) {
@@ -199,5 +228,17 @@ mod tests {
             price: not known (set price to see what turns cost)
         "#]],
         );
+    }
+
+    #[test]
+    fn what_a_model_of_the_project_may_have_at_most_is_told() {
+        let bound = Tuning {
+            max_output_tokens: Some(Tokens(100)),
+            window: Some(Tokens(9000)),
+            reasoning_effort: Some(Effort::Low),
+            ..Tuning::default()
+        };
+        let told: Vec<_> = bounds(&bound).iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        assert_eq!(told, ["max_output_tokens = 100", "context_tokens = 9000", "reasoning_effort = low"]);
     }
 }

@@ -21,6 +21,7 @@ mod trail;
 mod undo;
 mod undo_disk;
 mod undo_question;
+mod undo_words;
 mod workspace_edit;
 
 use std::{collections::BTreeSet, sync::Arc};

@@ -201,6 +201,11 @@ pub(super) fn millionths(dollars: f64) -> Option<u64> {
     (0.0..=MOST_DOLLARS).contains(&dollars).then(|| (dollars * 1e6).round() as u64)
 }
 
+/// Whether a server's model is the one that people call so: Ollama leaves `:latest` out when they do.
+pub fn is_called(model: &str, name: &str) -> bool {
+    model == name || model.strip_suffix(":latest") == Some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -298,8 +298,9 @@ pub(super) fn read<F: Format>(
         Answer::Stream(events) => Ok(sse::reply(events, decoder)),
         Answer::Whole(body) => {
             let events = decoder.whole(&body);
-            sse::whole_reply(events, decoder.usage())
+            sse::whole_reply(events, decoder.usage(), body.len())
         }
+        Answer::Cut { bytes, error } => Ok(sse::cut_reply(bytes, error)),
     }
 }
 

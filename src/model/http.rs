@@ -221,6 +221,11 @@ pub(super) enum Answer {
     Stream(EventStream),
     /// Not a stream, although one was asked for: one whole body.
     Whole(String),
+    /// The same, which broke off after so many bytes.
+    Cut {
+        bytes: usize,
+        error: ModelError,
+    },
 }
 
 /// Sends a request and waits for its headers. Dropping the future, or the stream that it gives, closes the connection.

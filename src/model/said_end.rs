@@ -3,28 +3,63 @@
 
 use super::Finish;
 
-/// What servers call an end at the bound on tokens (OpenAI, Anthropic, Mistral, Gemini and others).
-const CUT: [&str; 4] = ["length", "max_tokens", "max_output_tokens", "model_length"];
+/// What some servers write in front of their words (Gemini behind gateways).
+const PREFIX: &str = "finish_reason_";
 
-/// What servers call an end by a filter (OpenAI, Gemini, Zhipu); the Messages wire itself has no such word, and gateways
-/// pass on those of the servers behind them.
-const FILTERED: [&str; 7] = [
-    "content_filter",
-    "safety",
-    "recitation",
-    "blocklist",
-    "prohibited_content",
-    "sensitive",
-    "guardrail_intervened",
+/// Parts of the words for an end, and what each means: the first that a word holds counts. Servers make new words all
+/// the time, and mostly of these parts; a cut answer that counts as whole is worse than a whole one that counts as cut.
+const PARTS: [(&[&str], SaidEnd); 6] = [
+    (&["context", "error_limit"], SaidEnd::ContextTooLong),
+    (&["refus"], SaidEnd::Refusal),
+    // The Messages wire itself has no such word, and gateways pass on those of the servers behind them.
+    (
+        &[
+            "filter",
+            "safety",
+            "recitation",
+            "block",
+            "prohibit",
+            "sensitive",
+            "guardrail",
+            "spii",
+            "toxic",
+            "moderat",
+            "policy",
+            "violat",
+            "flagged",
+            "harm",
+        ],
+        SaidEnd::ContentFilter,
+    ),
+    (
+        &[
+            "error",
+            "fail",
+            "abort",
+            "cancel",
+            "interrupt",
+            "timeout",
+            "timed_out",
+            "insufficient",
+            "overload",
+            "unavailable",
+            "malformed",
+            "invalid",
+            "unexpected",
+            "missing",
+            "too_many",
+            "expired",
+        ],
+        SaidEnd::Failed,
+    ),
+    (&["length", "max_", "limit", "truncat", "incomplete", "exceeded"], SaidEnd::Length),
+    (&["pause"], SaidEnd::Pause),
 ];
-
-/// What servers call an end by a failure of their own (OpenRouter, DeepSeek, Zhipu, vLLM).
-const FAILED: [&str; 5] = ["error", "insufficient_system_resource", "network_error", "abort", "timeout"];
 
 /// An end as a server said it, the mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SaidEnd {
-    /// `stop`, `end_turn`, `tool_calls`, and what else servers say: the items decide.
+    /// `stop`, `end_turn`, `tool_calls`, `eos`, and whatever else says nothing of a cut: the items decide.
     Stop,
     Pause,
     Length,
@@ -37,15 +72,10 @@ pub(super) enum SaidEnd {
 impl SaidEnd {
     /// What a word means, however it is written.
     pub(super) fn of(word: &str) -> Self {
-        match word.to_ascii_lowercase().as_str() {
-            word if FAILED.contains(&word) => Self::Failed,
-            word if CUT.contains(&word) => Self::Length,
-            word if FILTERED.contains(&word) => Self::ContentFilter,
-            word if word.contains("context") => Self::ContextTooLong,
-            "refusal" => Self::Refusal,
-            "pause_turn" => Self::Pause,
-            _ => Self::Stop,
-        }
+        let word = word.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+        let word = word.strip_prefix(PREFIX).unwrap_or(&word);
+        let holds = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
+        PARTS.iter().find(|(parts, _)| holds(parts)).map_or(Self::Stop, |(_, end)| *end)
     }
 
     /// Takes what was said later.
@@ -91,9 +121,96 @@ mod tests {
         }
     }
 
+    // SPEC S6
     #[test]
-    fn a_word_that_nobody_knows_says_that_the_reply_is_over() {
-        assert_eq!(SaidEnd::of("eos_token"), SaidEnd::Stop);
+    fn a_word_means_what_its_parts_say_however_it_is_written() {
+        let words: &[(SaidEnd, &[&str])] = &[
+            (
+                SaidEnd::Stop,
+                &[
+                    "stop",
+                    "STOP",
+                    "end_turn",
+                    "tool_calls",
+                    "tool_use",
+                    "function_call",
+                    "stop_sequence",
+                    "eos",
+                    "eos_token",
+                    "COMPLETE",
+                    "completed",
+                    "FINISH_REASON_STOP",
+                    "success",
+                    "unknown",
+                    "",
+                ],
+            ),
+            (
+                SaidEnd::Length,
+                &[
+                    "length",
+                    "max_tokens",
+                    "MAX_TOKENS",
+                    "max_output_tokens",
+                    "model_length",
+                    "token_limit",
+                    "max_completion_tokens",
+                    "FINISH_REASON_MAX_TOKENS",
+                    "repetition_truncation",
+                    "incomplete",
+                ],
+            ),
+            (
+                SaidEnd::ContentFilter,
+                &[
+                    "content_filter",
+                    "content-filter",
+                    "content_filtered",
+                    "SAFETY",
+                    "IMAGE_SAFETY",
+                    "RECITATION",
+                    "BLOCKLIST",
+                    "PROHIBITED_CONTENT",
+                    "SPII",
+                    "sensitive",
+                    "guardrail_intervened",
+                    "ERROR_TOXIC",
+                ],
+            ),
+            (
+                SaidEnd::Failed,
+                &[
+                    "error",
+                    "ERROR",
+                    "insufficient_system_resource",
+                    "network_error",
+                    "abort",
+                    "timeout",
+                    "cancelled",
+                    "USER_CANCEL",
+                    "server_error",
+                    "engine_overloaded",
+                    "MALFORMED_FUNCTION_CALL",
+                    "UNEXPECTED_TOOL_CALL",
+                    "malformed_model_output",
+                ],
+            ),
+            (
+                SaidEnd::ContextTooLong,
+                &["model_context_window_exceeded", "context_length_exceeded", "ERROR_LIMIT"],
+            ),
+            (SaidEnd::Refusal, &["refusal"]),
+            (SaidEnd::Pause, &["pause_turn"]),
+        ];
+        for (end, words) in words {
+            for word in *words {
+                assert_eq!(SaidEnd::of(word), *end, "{word}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_that_failed_has_no_end() {
         assert_eq!(SaidEnd::Failed.finish(), None);
     }
 }

@@ -129,6 +129,18 @@ impl Choice {
         self.model.as_deref() == Some(OFFLINE)
     }
 
+    /// The model that answers where none is set, as far as that is known without asking a server for its models.
+    pub fn default_model(&self) -> Option<&'static str> {
+        let of_service = |service: Service| {
+            let variables = self.variables(service);
+            let has_key = self.key.is_some() || variables.key.is_some();
+            variables.base_url.as_deref().or_else(|| has_key.then(|| service.base_url()))
+        };
+        let services = || Service::ALL.into_iter().filter(|service| service.speaks(self.wire));
+        let base_url = self.base_url.as_deref().or_else(|| services().find_map(of_service))?;
+        Some(Place::of(base_url).service()?.default_model())
+    }
+
     /// The server at `base_url`, which comes from `setting` for the given reason.
     async fn server(
         &self,
@@ -352,10 +364,9 @@ fn first_model(models: &[String]) -> Option<(String, &'static str)> {
     Some((first, if chatting.next().is_none() { "the only model" } else { "the first model" }))
 }
 
-/// The server's own name of a model: Ollama leaves `:latest` out when people do.
+/// The server's own name of a model.
 fn has_model(models: &[String], wanted: &str) -> Option<String> {
-    let latest = format!("{wanted}:latest");
-    models.iter().find(|name| *name == wanted || **name == latest).cloned()
+    models.iter().find(|name| catalog::is_called(name, wanted)).cloned()
 }
 
 fn names(models: &[String]) -> String {

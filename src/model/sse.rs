@@ -29,10 +29,10 @@ const MAX_TEXT_BYTES: usize = MAX_EVENT_BYTES;
 /// keep the connection open, or alive, for ever.
 const ENDING_GRACE: Duration = Duration::from_secs(3);
 
-/// How long more is waited for once a piece of the reply has come after its end was said: some servers say `stop` with
-/// every piece, so that what they say of the end tells nothing, and a slow model thinks between two pieces. Such a reply
-/// is as long as its server likes, within the bounds of bytes that every reply has.
-const GRACE_AFTER_END: Duration = Duration::from_secs(30);
+/// How long more is waited for where the end was said too early to tell anything: some servers say `stop` with every
+/// piece, and a slow model thinks between two of them. Such a reply is as long as its server likes, within the bounds of
+/// bytes that every reply has.
+const GRACE_IN_DOUBT: Duration = Duration::from_secs(30);
 
 /// How long the end of the body is waited for after the reply is over, so that the connection can serve the next
 /// request. Servers that leave it open cost no more than this.
@@ -193,8 +193,9 @@ pub enum Progress {
     More,
     /// The reply is whole, as its server says; only what is said about it may follow.
     Ending,
-    /// The same, and this event brought a piece of the reply all the same: more may come.
-    AfterEnd,
+    /// The server has said the end, and said it with the first piece already, or before this one: more may come. Once a
+    /// piece has come behind the end, a fault of the connection is no end.
+    InDoubt,
     /// The reply is over, whatever else the server sends.
     Over,
 }
@@ -215,7 +216,8 @@ pub trait Decoder: Send + 'static {
     /// What the server has counted so far.
     fn usage(&self) -> Option<Usage>;
 
-    /// Bytes of the calls that have come so far: nothing is told of them before the reply's end.
+    /// Bytes that have come so far of what nobody is shown, such as calls and sealed reasoning: nothing is told of them
+    /// before the reply's end.
     fn unheard(&self) -> usize {
         0
     }
@@ -234,8 +236,6 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
         shown: usize,
         /// Until when the rest of a whole reply is waited for.
         deadline: Option<Instant>,
-        /// The end was said before the last event.
-        has_ended: bool,
     }
     // Boxed, since it is moved with every event.
     let reading = Box::new(Reading {
@@ -245,14 +245,13 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
         ready: VecDeque::new(),
         shown: 0,
         deadline: None,
-        has_ended: false,
     });
     stream::unfold(reading, |mut reading| async move {
         loop {
             if let Some(event) = reading.ready.pop_front() {
                 return Some((event, reading));
             }
-            let Reading { events, decoder, out, ready, shown, deadline, has_ended } = &mut *reading;
+            let Reading { events, decoder, out, ready, shown, deadline } = &mut *reading;
             let body = events.as_mut()?;
             // What has arrived is read at once, much of it without a wait: others have to get their turn, and whoever
             // cancels has to be seen.
@@ -277,11 +276,8 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
             ready.extend(out.drain(..).map(Ok));
             match progress {
                 Ok(Progress::More) => {}
-                Ok(Progress::AfterEnd) if *has_ended => {
-                    *deadline = Some(Instant::now() + GRACE_AFTER_END);
-                }
-                Ok(Progress::Ending | Progress::AfterEnd) => {
-                    *has_ended = true;
+                Ok(Progress::InDoubt) => *deadline = Some(Instant::now() + GRACE_IN_DOUBT),
+                Ok(Progress::Ending) => {
                     deadline.get_or_insert_with(|| Instant::now() + ENDING_GRACE);
                 }
                 Ok(Progress::Over) => {
@@ -326,19 +322,26 @@ fn shown_bytes(event: &ModelEvent) -> usize {
     }
 }
 
-/// The reply that one whole body tells, with what its server counted.
+/// The reply that one whole body of so many bytes tells, with what its server counted.
 ///
 /// # Errors
-/// That it is none, where nothing was counted either.
+/// That it is none, where nothing was counted and nothing of a reply came either.
 pub(super) fn whole_reply(
     events: Result<Vec<ModelEvent>, ModelError>,
     usage: Option<Usage>,
+    bytes: usize,
 ) -> Result<ModelStream, ModelError> {
     match (events, usage) {
         (Ok(events), _) => Ok(stream::iter(events.into_iter().map(Ok)).boxed()),
         (Err(error), Some(usage)) => Ok(stream::iter([Ok(ModelEvent::Used(usage)), Err(error)]).boxed()),
+        (Err(error), None) if error.kind.is_of_a_begun_reply() => Ok(cut_reply(bytes, error)),
         (Err(error), None) => Err(error),
     }
+}
+
+/// The reply that a body tells which broke off after so many bytes, or cannot be read: they were written all the same.
+pub(super) fn cut_reply(bytes: usize, error: ModelError) -> ModelStream {
+    stream::iter([Ok(ModelEvent::Unheard(bytes)), Err(error)]).boxed()
 }
 
 /// The data is not of the wire's form.
@@ -601,7 +604,7 @@ mod tests {
                 return Ok(Progress::Ending);
             }
             out.push(ModelEvent::TextDelta(data.to_owned()));
-            Ok(Progress::AfterEnd)
+            Ok(Progress::InDoubt)
         }
 
         fn end(&mut self, _ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -634,11 +637,22 @@ mod tests {
     async fn what_comes_behind_the_end_is_heard_and_makes_more_be_waited_for() {
         let (told, _) = told_of(&[(0, "one"), (2, "two"), (20, "three"), (20, "four"), (31, "lost")]).await;
         assert_eq!(told, ["one", "two", "three", "four", "ended"]);
-        // Nothing had shown that more comes, and what only says the end again does not.
-        assert_eq!(told_of(&[(0, "one"), (4, "lost")]).await.0, ["one", "ended"]);
-        let (told, waited) = told_of(&[(0, "one"), (2, "{}"), (2, "{}"), (2, "lost")]).await;
-        assert_eq!(told, ["one", "ended"]);
+        // What only says the end again makes nothing more be waited for, and nothing less.
+        let (told, waited) = told_of(&[(0, "{}"), (2, "{}"), (2, "lost")]).await;
+        assert_eq!(told, ["ended"]);
         assert!(waited <= ENDING_GRACE + CLOSING_GRACE, "{waited:?}");
+        let (told, _) = told_of(&[(0, "one"), (2, "{}"), (20, "two"), (2, "{}"), (29, "lost")]).await;
+        assert_eq!(told, ["one", "two", "ended"]);
+    }
+
+    // SPEC L12, L13
+    #[tokio::test]
+    async fn a_body_that_is_no_reply_has_cost_its_bytes_and_an_error_in_its_place_nothing() {
+        let of = |kind| whole_reply(Err(ModelError::new(kind, "no")), None, 40);
+        let told: Vec<_> = of(ErrorKind::Malformed).expect("a reply that breaks off").collect().await;
+        let malformed = ModelError::new(ErrorKind::Malformed, "no");
+        assert_eq!(told, [Ok(ModelEvent::Unheard(40)), Err(malformed)]);
+        assert_eq!(of(ErrorKind::Overloaded).err().map(|error| error.kind), Some(ErrorKind::Overloaded));
     }
 
     /// Shows nothing.

@@ -65,6 +65,17 @@ pub struct Tunings {
     pub general: Tuning,
     /// By the name of a model, or by its beginning and a `*`.
     pub models: Vec<(String, Tuning)>,
+    /// The model that a project has chosen.
+    pub held: Option<Held>,
+}
+
+/// A model that somebody chose who only narrows what the user allows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// As it was said.
+    pub model: String,
+    /// What it may have at most, whatever else is said of it.
+    pub bound: Tuning,
 }
 
 /// A number of tokens, from 1 to a hundred million.
@@ -87,10 +98,27 @@ struct PriceInDollars {
 
 impl Tunings {
     /// What holds for one model: its own line over those of longer beginnings of its name, over shorter ones, over the
-    /// general settings.
+    /// general settings, and no more than its bound.
     pub fn of(&self, model: &str) -> Tuning {
         let fitting = self.fitting(model).into_iter();
-        fitting.fold(self.general.clone(), |weaker, (_, tuning)| tuning.over(&weaker))
+        let mut tuning = fitting.fold(self.general.clone(), |weaker, (_, tuning)| tuning.over(&weaker));
+        if let Some(bound) = self.bound_of(model) {
+            tuning.hold_within(bound);
+        }
+        tuning
+    }
+
+    /// What the model may have at most, where somebody else than the user chose it.
+    pub fn bound_of(&self, model: &str) -> Option<&Tuning> {
+        let held = self.held.as_ref().filter(|held| catalog::is_called(model, &held.model));
+        held.map(|held| &held.bound)
+    }
+
+    /// The least that any model may have.
+    pub fn least(&self) -> Tuning {
+        let mut least = self.general.clone();
+        self.models.iter().for_each(|(_, tuning)| least.hold_within(tuning));
+        least
     }
 
     /// What is said of a model by its name, the weakest first.
@@ -101,7 +129,7 @@ impl Tunings {
             .filter_map(|entry| {
                 let pattern = &entry.0;
                 let beginning = pattern.strip_suffix('*').filter(|beginning| model.starts_with(beginning));
-                let weight = if pattern == model { usize::MAX } else { beginning?.len() };
+                let weight = if catalog::is_called(model, pattern) { usize::MAX } else { beginning?.len() };
                 Some((weight, entry))
             })
             .collect();
@@ -110,30 +138,16 @@ impl Tunings {
     }
 }
 
-impl Tunings {
-    /// Lets no model have more than `bound` says, where it says something.
-    pub fn hold_within(&mut self, bound: &Tuning) {
-        let models = self.models.iter_mut().map(|(_, tuning)| tuning);
-        models.for_each(|tuning| tuning.hold_within(bound));
-        self.general.hold_within(bound);
-        // Where nothing else is said, the bound itself holds.
-        self.general = self.general.over(&Tuning {
-            max_output_tokens: bound.max_output_tokens,
-            context_tokens: bound.context_tokens,
-            reasoning_effort: bound.reasoning_effort,
-            ..Tuning::default()
-        });
-    }
-}
-
 impl Tuning {
-    /// What bounds the cost of a request: of what is said here, no more than `bound` says.
+    /// What bounds the cost of a request: no more than `bound` says.
     fn hold_within(&mut self, bound: &Self) {
-        fn least<T: Ord + Copy>(own: &mut Option<T>, bound: Option<T>) {
-            *own = own.map(|own| bound.map_or(own, |bound| own.min(bound)));
+        fn least<T: Ord>(own: &mut Option<T>, bound: Option<T>) {
+            *own = own.take().into_iter().chain(bound).min();
         }
         least(&mut self.max_output_tokens, bound.max_output_tokens);
         least(&mut self.context_tokens, bound.context_tokens);
+        // No request to a model of that window would be longer.
+        least(&mut self.context_tokens, bound.window);
         least(&mut self.reasoning_effort, bound.reasoning_effort);
     }
 
@@ -251,12 +265,14 @@ mod tests {
                 ("qwen2.5-coder".to_owned(), tuning(4)),
                 ("other".to_owned(), tuning(5)),
             ],
+            held: None,
         };
         for (model, tokens, text_calls) in [
             ("gpt-5", 1, None),
             ("qwen3", 2, Some(true)),
             ("qwen2.5-7b", 3, Some(true)),
             ("qwen2.5-coder", 4, Some(true)),
+            ("qwen2.5-coder:latest", 4, Some(true)),
             ("others", 1, None),
         ] {
             let of = tunings.of(model);

@@ -164,33 +164,52 @@ impl Checkpoints {
         lock::lock(&self.store.lock_file())
     }
 
-    /// The lock for a [`Checkpoints::plan`] that is to be carried out. Who has to wait for another undo does not mean the
-    /// turn before the one that is undone then.
+    /// The lock for a [`Checkpoints::plan`] that is to be carried out. Who has to wait means the turn that was the newest
+    /// when they asked, not one that is so by then.
     pub fn lock_for_undo(
         &self,
         direction: Direction,
         thread: Option<&ThreadId>,
         workspace: &Workspace,
     ) -> Result<Held, NoPlan> {
-        let newest = || -> io::Result<Option<TurnMark>> {
-            let records = self.store.records()?.records;
-            let is_meant = |record: &Record| {
-                thread.is_none_or(|thread| record.turn.thread == *thread) && is_here(record, workspace)
-            };
-            Ok(history::newest(&records, direction, is_meant).map(|(turn, _)| turn))
-        };
-        let before = newest()?;
+        let before = self.newest(direction, thread, workspace)?;
         let held = self.lock()?;
-        match before.filter(|_| held.has_waited) {
-            Some(before) if newest()?.as_ref() != Some(&before) => {
-                let done = match direction {
-                    Direction::Undo => "undone",
-                    Direction::Redo => "redone",
-                };
-                Err(NoPlan::Nothing(format!("\"{}\" was {done} already by another askls", before.label)))
-            }
-            _ => Ok(held),
+        if held.has_waited {
+            self.refuse_another(direction, before, thread, workspace)?;
         }
+        Ok(held)
+    }
+
+    /// The turn that an undo or redo is about.
+    fn newest(
+        &self,
+        direction: Direction,
+        thread: Option<&ThreadId>,
+        workspace: &Workspace,
+    ) -> io::Result<Option<TurnMark>> {
+        let is_meant = |record: &Record| {
+            thread.is_none_or(|thread| record.turn.thread == *thread) && is_here(record, workspace)
+        };
+        let records = self.store.records()?.records;
+        Ok(history::newest(&records, direction, is_meant).map(|(turn, _)| turn))
+    }
+
+    /// # Errors
+    /// That an undo or redo is about another turn than `before`.
+    fn refuse_another(
+        &self,
+        direction: Direction,
+        before: Option<TurnMark>,
+        thread: Option<&ThreadId>,
+        workspace: &Workspace,
+    ) -> Result<(), NoPlan> {
+        let now = self.newest(direction, thread, workspace)?;
+        if now == before {
+            return Ok(());
+        }
+        let records = self.store.records()?.records;
+        let gone = before.filter(|before| !history::is_there(&records, direction, before));
+        Err(NoPlan::Nothing(went_on(direction, gone, now)))
     }
 
     /// The edits that take the newest applied turn back, or the last undone turn forward: of one thread, or of all.
@@ -263,6 +282,25 @@ fn nothing(direction: Direction, thread: Option<&ThreadId>, problems: &[String])
     let thread = thread.map(|id| format!(" in thread {id}")).unwrap_or_default();
     let problems: String = problems.iter().map(|problem| format!("; {problem}")).collect();
     format!("{what}{thread}{problems}")
+}
+
+/// Why nothing is done for who has waited: the turn that they meant has gone, or is not the newest any more, since another
+/// askls worked meanwhile.
+fn went_on(direction: Direction, gone: Option<TurnMark>, now: Option<TurnMark>) -> String {
+    let (done, came, aim) = match direction {
+        Direction::Undo => ("undone", "applied", "undo"),
+        Direction::Redo => ("redone", "undone", "redo"),
+    };
+    match (gone, now) {
+        (Some(gone), _) => format!("\"{}\" was {done} already by another askls", gone.label),
+        (None, Some(now)) => format!(
+            "nothing was changed: \"{}\" was {came} meanwhile by another askls; ask again to {aim} that turn",
+            now.label
+        ),
+        (None, None) => {
+            format!("nothing was changed: another askls worked meanwhile, and nothing is left to {aim}")
+        }
+    }
 }
 
 /// The name of a workspace's folder: the same for the same set of roots, whatever their order.

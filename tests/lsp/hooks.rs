@@ -95,7 +95,7 @@ fn the_question_is_about_what_a_hook_made_of_the_call_and_says_so() {
 
     let message = question.params["message"].as_str().unwrap();
     assert!(
-        message.contains("as a hook changed it, in ") && message.ends_with("touch safe.txt"),
+        message.starts_with("«touch safe.txt»") && message.contains("as a hook changed it, in "),
         "{message}"
     );
     assert!(!message.contains("prod"), "{message}");

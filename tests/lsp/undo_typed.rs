@@ -163,6 +163,29 @@ fn a_second_undo_waits_for_nobody() {
     assert_eq!(client.wait(&first).unwrap()["undone"], true);
 }
 
+// SPEC C7
+#[test]
+fn an_undo_whose_request_is_cancelled_does_nothing_later_and_is_in_nobody_s_way() {
+    let project = one_file();
+    let (_model, mut client) = turn_of_one_edit(&project);
+    client.tolerate("window/showMessage");
+    client.replace("/a.txt", "1\ntwo\n3\nmine\n");
+    let first = client.send_command(UNDO, json!({}));
+    let question = client.wait_request("window/showMessageRequest");
+
+    client.cancel_request(&first);
+    assert!(client.wait(&first).is_err());
+    client.reply(&question, Answer::Result(json!({"title": MERGE})));
+
+    // The first one ends beside its answer.
+    let second = (0..1000)
+        .map(|_| client.command(UNDO, json!({"onConflict": "merge"})))
+        .find(|undone| !undone["reason"].to_string().contains("is not finished"))
+        .unwrap();
+    assert_eq!(second["undone"], true, "{second}");
+    assert_eq!(client.text("/a.txt").unwrap(), "1\n2\n3\nmine\n");
+}
+
 #[test]
 fn an_edit_that_the_user_undid_at_once_is_on_offer_again_or_counts_as_applied() {
     for manner in [Manner::VsCode, Manner::Neovim] {

@@ -131,6 +131,11 @@ impl Judge<'_> {
         Decision::Ask { why, always: always(&gaps, &command.text) }
     }
 
+    /// What a yes will not change, where the sandbox is in force.
+    pub(super) fn held(&self, words: &'static str) -> &'static str {
+        if self.is_held { words } else { "" }
+    }
+
     fn allowing(&self) -> impl Iterator<Item = &Rule> {
         self.policy.rules.allow.iter().chain(&self.grants.rules)
     }

@@ -39,7 +39,8 @@ impl Judge<'_> {
                     )));
                 }
                 Place::Outside { .. } => {
-                    return Err(Gap::line(format!("it writes outside the workspace, to {target}")));
+                    let held = self.held(", where the sandbox lets it change only temporary files");
+                    return Err(Gap::line(format!("it writes outside the workspace, to {target}{held}")));
                 }
                 Place::Inside { nature: Nature::Protected | Nature::RunUnasked, .. } => {
                     return Err(Gap::once(format!("it writes to {target}, by which programs may be run")));
@@ -60,7 +61,8 @@ impl Judge<'_> {
             for folder in folders {
                 match self.ground.place_in(folder, path) {
                     Place::Outside { is_secret: true } | Place::Inside { nature: Nature::Secret, .. } => {
-                        return Err(Gap::once(format!("{path} may hold keys or passwords")));
+                        let held = self.held("; the sandbox hides it from the command all the same");
+                        return Err(Gap::once(format!("{path} may hold keys or passwords{held}")));
                     }
                     Place::Outside { .. } => {
                         return Err(Gap::line(format!("it reads outside the workspace, at {path}")));

@@ -154,6 +154,8 @@ fn the_room_is_a_part_of_the_window_or_what_was_set() {
     assert_eq!(budget(&limits(None), None), None);
     assert_eq!(budget(&limits(None), Some(128_000)), Some(102_400));
     assert_eq!(budget(&limits(Some(4600)), Some(128_000)), Some(4600));
+    assert_eq!(budget(&limits(Some(4600)), None), Some(4600));
+    assert_eq!(budget(&limits(Some(4600)), Some(4000)), Some(3200));
 }
 
 /// Six steps that read three files of 2.2 kB each, with room for 4,600 tokens beside the real tools.

@@ -546,3 +546,15 @@ async fn a_count_of_the_first_word_does_not_stand_for_a_reply_that_broke_off() {
         expect!["=> limit turn_tokens: stopped after 10.0k tokens, since max_turn_tokens is 6.0k tokens; raise it to go further\n"].assert_eq(&told);
     }
 }
+
+// SPEC L12, L13
+#[tokio::test(start_paused = true)]
+async fn what_nobody_was_shown_counts_whatever_the_error_that_broke_the_reply_off() {
+    for kind in [ErrorKind::Overloaded, ErrorKind::Failed, ErrorKind::Interrupted] {
+        let broken = || Ok(vec![Ok(ModelEvent::Unheard(20_000)), Err(ModelError::new(kind, "no"))]);
+        let script = (0..4).map(|_| broken()).collect();
+        let mut bench = bounded(script, |limits| limits.max_turn_tokens = Some(6_000));
+        assert_eq!(bench.ask("2+2?").await.stop_reason, StopReason::Limit(Limit::TurnTokens), "{kind:?}");
+        assert_eq!(bench.model.requests(), 2, "{kind:?}");
+    }
+}

@@ -94,6 +94,43 @@ async fn a_turn_that_is_to_stop_after_its_step_runs_its_calls_and_asks_no_more()
     .assert_eq(&bench.history());
 }
 
+// SPEC C8
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_to_stop_after_its_step_sends_no_request_for_whatever_reason() {
+    let paused =
+        || Ok([text("half"), vec![Ok(ModelEvent::Done { finish: Finish::Pause, usage: None })]].concat());
+    let refused = |kind| Err(ModelError::new(kind, "no"));
+    for (first, answer) in [
+        (paused(), "half"),
+        (broken_off([text("half")]), "half"),
+        (refused(ErrorKind::Overloaded), ""),
+        (refused(ErrorKind::History), ""),
+        (reply([]), ""),
+    ] {
+        let mut bench = Bench::new(Scripted::new(vec![first, reply([text("whole")])]), Answer::AllowOnce);
+        bench.last_step.cancel();
+        let result = bench.ask("2+2?").await;
+        assert_eq!((result.stop_reason, result.answer.as_str()), (StopReason::Cancelled, answer));
+        assert_eq!(bench.model.requests(), 1);
+    }
+}
+
+// SPEC C8
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_to_stop_after_its_step_does_not_wait_for_another_attempt() {
+    let busy = Err(ModelError::new(ErrorKind::Overloaded, "full"));
+    let mut bench = Bench::new(Scripted::new(vec![busy, reply([text("4")])]), Answer::AllowOnce);
+    let stop = bench.last_step.clone();
+    // The shortest wait for another attempt is half a second.
+    let soon = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        stop.cancel();
+    };
+    let (result, ()) = tokio::join!(bench.ask("2+2?"), soon);
+    assert_eq!(result.stop_reason, StopReason::Cancelled);
+    assert_eq!(bench.model.requests(), 1);
+}
+
 /// A face that breaks down at every event.
 struct Broken;
 

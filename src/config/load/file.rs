@@ -2,6 +2,8 @@
 
 use std::{fs, io, path::Path};
 
+use serde_json::Value;
+
 use super::Layers;
 use crate::{
     config::{
@@ -19,6 +21,9 @@ const LARGEST_FILE: u64 = 1 << 20;
 
 /// Warnings about one file that someone reads; a project's file may be anybody's.
 const MOST_WARNINGS: usize = 20;
+
+/// Values in the lists of a project's file beyond which nobody wrote it: each rule is read, and compared with others.
+const MOST_LISTED: usize = 1_000;
 
 impl Layers {
     /// The file of a project, which may be anybody's: a link in it could name any file of the user, whose lines would be
@@ -52,6 +57,11 @@ impl Layers {
             Ok(contents) => contents,
             Err(reason) => return self.refuse_file(path, &reason, origin, trust),
         };
+        let listed: usize = contents.entries.iter().map(|entry| listed(&entry.value)).sum();
+        if trust == Trust::None && listed > MOST_LISTED {
+            let reason = format!("its lists hold more than {MOST_LISTED} values");
+            return self.refuse_file(path, &reason, origin, trust);
+        }
         let first = self.warnings.len();
         if let Some(first) = contents.broken.first().filter(|_| trust != Trust::None) {
             let read = |name: &str| contents.entries.iter().any(|entry| entry.name == name);
@@ -121,6 +131,15 @@ impl Layers {
         let name = (trust != Trust::None).then_some(unusable::WHOLE_FILE);
         let message = format!("nothing in this file is used: {reason}");
         self.refuse(name, &path.display().to_string(), message, origin);
+    }
+}
+
+/// The values in the lists of a value.
+fn listed(value: &Value) -> usize {
+    match value {
+        Value::Array(list) => list.len() + list.iter().map(listed).sum::<usize>(),
+        Value::Object(members) => members.values().map(listed).sum(),
+        _ => 0,
     }
 }
 

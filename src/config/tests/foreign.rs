@@ -77,6 +77,16 @@ fn names_in_lists_of_tables_count_too() {
     Place::new().project(&format!("x = [{}]", "[{a = 1}], ".repeat(1_001))).check(told());
 }
 
+#[test]
+fn a_project_s_lists_are_as_long_as_somebody_writes_them() {
+    let rules = |count: usize| format!("deny = [{}]", "'command: rm', ".repeat(count));
+    let used = |place: Place| !place.load().settings.policy().rules.deny.is_empty();
+    assert!(used(Place::new().project(&rules(1_000))));
+    assert!(!used(Place::new().project(&rules(1_001))));
+    // Who trusts nobody but themselves may have as many as they like.
+    assert!(used(Place::new().user(&rules(1_001))));
+}
+
 /// What bounds the requests of the model that is chosen, and its effort.
 fn bounds(place: &Place) -> String {
     let settings = place.load().settings;
@@ -104,6 +114,36 @@ fn a_model_that_a_project_chooses_may_have_no_more_than_the_one_of_the_user() {
 fn a_model_that_the_user_chooses_over_the_project_s_has_what_the_user_says_of_it() {
     let place = Place::new().user(USER).project("model = 'other'").variable("ASKLS_MODEL", "large");
     assert_eq!(bounds(&place), "large: Some(900) None None");
+    // Editors name a model with a single ask.
+    let tunings = Place::new().user(USER).project("model = 'other'").load().settings.tunings();
+    let most = |model| tunings.of(model).max_output_tokens.map(|tokens| tokens.0);
+    assert_eq!((most("large"), most("other"), most("other:latest")), (Some(900), Some(500), Some(500)));
+}
+
+#[test]
+fn where_the_user_names_no_model_the_project_s_may_have_what_the_one_may_that_would_answer() {
+    let chosen = |user: &str, key: Option<&'static str>| {
+        let place = Place::new().user(user).project("model = 'other'");
+        bounds(&key.into_iter().fold(place, |place, key| place.variable(key, "k")))
+    };
+    let of_services =
+        "[models.'gpt-5*']\nmax_output_tokens = 100\n[models.'claude-*']\nmax_output_tokens = 50\n";
+    assert_eq!(chosen(of_services, Some("OPENAI_API_KEY")), "other: Some(100) None None");
+    assert_eq!(chosen(of_services, Some("ANTHROPIC_API_KEY")), "other: Some(50) None None");
+    // Whichever the server lists.
+    assert_eq!(chosen(of_services, None), "other: Some(50) None None");
+    let listed = format!("base_url = 'https://host.test/v1'\n{of_services}");
+    assert_eq!(chosen(&listed, Some("ASKLS_API_KEY")), "other: Some(50) None None");
+}
+
+#[test]
+fn the_window_of_the_user_s_model_bounds_requests_to_the_one_of_the_project() {
+    let user =
+        "model = 'm1'\n[models.m1]\nwindow = 9000\n[models.large]\nwindow = 90000\ncontext_tokens = 20000\n";
+    let chosen = |model: &str| bounds(&Place::new().user(user).project(&format!("model = '{model}'")));
+    assert_eq!(chosen("other"), "other: None Some(9000) None");
+    assert_eq!(chosen("large"), "large: None Some(9000) None");
+    assert_eq!(bounds(&Place::new().user(user)), "m1: None None None");
 }
 
 #[test]
@@ -126,5 +166,7 @@ fn a_project_lets_a_model_think_no_longer_than_the_user_does() {
 fn the_choice_of_a_project_counts_as_its_own_only_where_it_is_what_answers() {
     let settings = Place::new().project("model = 'other'").load().settings;
     assert!(settings.limits_for("other").project.has("model"));
+    // As Ollama calls it.
+    assert!(settings.limits_for("other:latest").project.has("model"));
     assert!(!settings.limits_for("m1").project.has("model"));
 }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     accept::Way,
     apply::{Applied, Sees, TAKES_NO_EDITS},
     names::{list, not_saved},
     undo_disk::OnDisk,
+    undo_words::{MAX_NAMED, did, is_certain, named, news, told, words},
 };
 use crate::{
     lsp::{editor, lsp_types::MessageType, session::Session},
@@ -20,15 +22,11 @@ use crate::{
     tools::output::visible_path,
     workspace::{
         FileEdit,
-        checkpoints::{Direction, Held, MovedOn, OnConflict, UndoPlan},
+        checkpoints::{Direction, Held, OnConflict, UndoPlan},
     },
 };
 
-/// Files that a message names; the others are counted.
-const MAX_NAMED: usize = 3;
-
-/// Files that the model is told by name: it may have to read them again.
-const MAX_NEWS: usize = 30;
+const CANCELLED: &str = "the request was cancelled before anything was changed";
 
 /// The arguments of both commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -68,39 +66,18 @@ impl Undone {
     }
 }
 
-/// The words of one direction.
-pub(super) struct Words {
-    /// Also the member of the answer.
-    pub(super) done: &'static str,
-    /// In the question.
-    pub(super) aim: &'static str,
-    pub(super) merge: &'static str,
-}
-
-pub(super) fn words(direction: Direction) -> Words {
-    match direction {
-        Direction::Undo => Words { done: "undone", aim: "undo", merge: "Undo the agent's part" },
-        Direction::Redo => Words { done: "redone", aim: "redo", merge: "Redo the agent's part" },
-    }
-}
-
-/// What was done, in a message.
-fn did(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Undo => "Undid",
-        Direction::Redo => "Redid",
-    }
-}
-
 impl Session {
-    /// Runs to its end though the request is cancelled: what the editor has done must get its checkpoint.
+    /// Runs to its end though the request is cancelled once the editor was asked for something: what it has done must get its
+    /// checkpoint. Before that, whoever cancels wants nothing done later.
     pub(in crate::lsp) async fn undo_turn(
         self: &Arc<Self>,
         direction: Direction,
         params: UndoParams,
     ) -> Value {
         let session = Arc::clone(self);
-        let work = self.spawn(async move { session.undo(direction, &params).await });
+        let unwanted = CancellationToken::new();
+        let _fires_with_the_request = unwanted.clone().drop_guard();
+        let work = self.spawn(async move { session.undo(direction, &params, &unwanted).await });
         let undone = match work.await {
             Ok(Some(undone)) => undone,
             Ok(None) => Undone::refused("the server is ending"),
@@ -133,7 +110,12 @@ impl Session {
         parts.join("; ")
     }
 
-    async fn undo(self: &Arc<Self>, direction: Direction, params: &UndoParams) -> Undone {
+    async fn undo(
+        self: &Arc<Self>,
+        direction: Direction,
+        params: &UndoParams,
+        unwanted: &CancellationToken,
+    ) -> Undone {
         let Ok(_only) = self.journal.undo.try_acquire() else {
             return Undone::refused("another undo or redo is not finished; answer its question first");
         };
@@ -142,7 +124,8 @@ impl Session {
         }
         let mut skipped = Vec::new();
         loop {
-            let Some(mut undone) = self.undo_newest(direction, params, &mut skipped).await else { continue };
+            let newest = self.undo_newest(direction, params, unwanted, &mut skipped).await;
+            let Some(mut undone) = newest else { continue };
             undone.reasons.splice(0..0, skipped);
             return undone;
         }
@@ -153,13 +136,16 @@ impl Session {
         self: &Arc<Self>,
         direction: Direction,
         params: &UndoParams,
+        unwanted: &CancellationToken,
         skipped: &mut Vec<String>,
     ) -> Option<Undone> {
         let mut asked: Option<(UndoPlan, OnConflict)> = None;
         loop {
-            let (mut plan, held) = match self.plan_undo(direction, params.thread_id.clone()).await {
-                Ok(planned) => planned,
-                Err(reason) => return Some(Undone::refused(reason)),
+            let planned = self.plan_undo(direction, params.thread_id.clone());
+            let (mut plan, held) = match unwanted.run_until_cancelled(planned).await {
+                Some(Ok(planned)) => planned,
+                Some(Err(reason)) => return Some(Undone::refused(reason)),
+                None => return Some(Undone::refused(CANCELLED)),
             };
             if let Some((before, _)) = &mut asked {
                 // Each is told of once.
@@ -172,14 +158,15 @@ impl Session {
                 }
                 // Nobody else waits for this user's answer.
                 drop(held);
-                if !self.ask_whether_to_skip(&plan).await {
+                let skips = unwanted.run_until_cancelled(self.ask_whether_to_skip(&plan)).await;
+                if skips != Some(true) {
                     return Some(self.close(plan, params.on_conflict).await);
                 }
                 // What may have become possible while the question was open is not skipped.
                 let Ok((now, _held)) = self.plan_undo(direction, params.thread_id.clone()).await else {
                     continue;
                 };
-                if !now.says(&plan) {
+                if !now.says(&plan) || unwanted.is_cancelled() {
                     continue;
                 }
                 // As who says with the command that they want to get on.
@@ -204,8 +191,8 @@ impl Session {
                 (_, ConflictAnswer::Ask) => {
                     // Nobody else waits for this user's answer.
                     drop(held);
-                    let answer = self.ask_what_to_keep(&plan).await;
-                    let Some(answer) = answer else {
+                    let answer = unwanted.run_until_cancelled(self.ask_what_to_keep(&plan)).await;
+                    let Some(answer) = answer.flatten() else {
                         return Some(Undone::refused(format!(
                             "{} changed since, and stays as it is",
                             named(&plan.moved_on)
@@ -313,41 +300,4 @@ impl Session {
         }
         Undone { done, label, checkpoint, reasons }
     }
-}
-
-/// What the user is told of a plan, whatever comes of it.
-pub(super) fn told(plan: &UndoPlan) -> Vec<String> {
-    let unsaved = plan.unsaved.iter().map(|path| {
-        format!(
-            "{} on disk does not contain this turn; it was not saved, or is unsaved in another editor",
-            visible_path(path)
-        )
-    });
-    plan.problems.iter().chain(&plan.left).cloned().chain(unsaved).collect()
-}
-
-/// Whether nothing of the turn waits for another undo. Another editor may hold an edit unsaved, unless who has given the
-/// answer with the command knows better; what could not be done may be possible later.
-fn is_certain(plan: &UndoPlan, answer: ConflictAnswer) -> bool {
-    let is_saved =
-        plan.unsaved.is_empty() || matches!(answer, ConflictAnswer::Merge | ConflictAnswer::Restore);
-    is_saved && !plan.can_be_completed
-}
-
-/// What the model is told with its next turn.
-fn news(plan: &UndoPlan, done: &[FileEdit]) -> String {
-    let names: Vec<_> = done.iter().map(|file| visible_path(file.path.as_str())).collect();
-    format!(
-        "Since your last turn the user has {} the edits of the turn \"{}\": {}. Read these files again before you go on.",
-        words(plan.direction).done,
-        plan.turn.label,
-        list(&names, MAX_NEWS),
-    )
-}
-
-/// `a.txt has` or `a.txt, b.txt and 3 more have`.
-pub(super) fn named(moved_on: &[MovedOn]) -> String {
-    let names: Vec<_> = moved_on.iter().map(|file| visible_path(&file.path)).collect();
-    let verb = if names.len() == 1 { "has" } else { "have" };
-    format!("{} {verb}", list(&names, MAX_NAMED))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     question::QUESTION_LIMIT,
-    undo::{named, told, words},
+    undo_words::{named, told, words},
 };
 use crate::{
     lsp::{editor, lsp_types::MessageType, session::Session},

@@ -49,9 +49,10 @@ impl Calls {
         self.pieces.is_empty()
     }
 
-    /// Bytes of their arguments.
+    /// Bytes of their arguments, and of what else came with them.
     pub(super) fn bytes(&self) -> usize {
-        self.pieces.iter().map(|call| call.arguments.len()).sum()
+        let extra = |call: &Pieces| call.extra.values().map(|value| value.to_string().len()).sum::<usize>();
+        self.pieces.iter().map(|call| call.arguments.len() + extra(call)).sum()
     }
 
     /// Whether there were more than any reply has. The calls are not all there then, and none may run.

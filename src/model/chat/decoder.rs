@@ -37,6 +37,10 @@ pub(super) struct ChatDecoder {
     said_end: Option<SaidEnd>,
     /// The last chunk brought a piece of the reply.
     has_grown: bool,
+    /// A piece has come.
+    has_begun: bool,
+    /// A piece came behind the end that the server had said: it says so with every piece, and that tells nothing.
+    went_on_after_end: bool,
     usage: Option<Usage>,
     chunks: Chunks,
     unreadable: Unreadable,
@@ -66,6 +70,8 @@ impl ChatDecoder {
             calls: Calls::default(),
             said_end: None,
             has_grown: false,
+            has_begun: false,
+            went_on_after_end: false,
             usage: None,
             chunks: Chunks::None,
             unreadable: Unreadable::default(),
@@ -312,21 +318,30 @@ impl WholeDecoder for ChatDecoder {
 
 impl Decoder for ChatDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
+        let (had_begun, had_ended) = (self.has_begun, self.said_end.is_some());
         self.has_grown = false;
         match read(data) {
             Some(chunk) => self.chunk(&chunk, out)?,
             None => self.unreadable.note(&self.endpoint, data, self.chunks == Chunks::OfAReply)?,
         }
+        self.has_begun |= self.has_grown;
+        self.went_on_after_end |= self.has_grown && had_ended;
         Ok(match self.said_end {
             None => Progress::More,
-            Some(_) if self.has_grown => Progress::AfterEnd,
+            Some(_) if self.has_grown && (had_ended || !had_begun) => Progress::InDoubt,
             Some(_) => Progress::Ending,
         })
     }
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        // A server that said why it ends has ended, whatever becomes of the connection; so has one that sent the marker.
-        if self.said_end.is_none() && !matches!(ending, Ending::Marker) {
+        // A server that said why it ends has ended, whatever becomes of the connection, unless it went on all the same; one
+        // that sent the marker has ended too.
+        let has_ended = match ending {
+            Ending::Marker => true,
+            Ending::Closed => self.said_end.is_some(),
+            Ending::Fault(_) => self.said_end.is_some() && !self.went_on_after_end,
+        };
+        if !has_ended {
             self.content_is_over(out);
             if self.chunks == Chunks::None && matches!(ending, Ending::Closed) {
                 self.unreadable.refuse_all(&self.endpoint)?;
@@ -344,7 +359,7 @@ impl Decoder for ChatDecoder {
     }
 
     fn unheard(&self) -> usize {
-        self.calls.bytes()
+        self.calls.bytes() + self.thoughts.sealed_bytes()
     }
 }
 

@@ -56,6 +56,16 @@ impl Thoughts {
         self.parts.is_empty()
     }
 
+    /// Bytes that came sealed, as far as they are more than what was shown of the same.
+    pub(super) fn sealed_bytes(&self) -> usize {
+        let bytes = |part: &Value, name: &str| part.get(name).and_then(Value::as_str).map_or(0, str::len);
+        let sealed = |part: &Value| {
+            let shown = text_of(part).map_or(0, str::len);
+            (bytes(part, "data") + bytes(part, "signature")).saturating_sub(shown)
+        };
+        self.parts.iter().map(sealed).sum()
+    }
+
     /// What a server takes back; `None` for a text that came as a part of the answer.
     pub(super) fn into_raw(self, text: &str) -> Option<Raw> {
         let mut members = Map::new();

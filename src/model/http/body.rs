@@ -118,7 +118,7 @@ async fn by_beginning(
     }
     match collect(body, MAX_WHOLE_BYTES, endpoint.idle_timeout).await {
         Ok(body) => Ok(Answer::Whole(without_mark(&String::from_utf8_lossy(&body)).to_owned())),
-        Err((_, error)) => Err(error.into_model_error(endpoint)),
+        Err((body, fault)) => Ok(Answer::Cut { bytes: body.len(), error: fault.into_model_error(endpoint) }),
     }
 }
 

@@ -10,7 +10,12 @@ use reqwest::header::{HeaderMap, HeaderValue, LOCATION};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use super::{Endpoint, Url, body::without_mark, retry_after, shown, spellings::spellings};
+use super::{
+    Endpoint, Url,
+    body::without_mark,
+    retry_after, shown,
+    spellings::{spellings, unescaped},
+};
 use crate::model::{ErrorKind, ModelError, Retry};
 
 pub(super) use list::{of_list_status, of_no_list, of_slow_list};
@@ -322,7 +327,13 @@ pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
 
 /// The line with `shown` in place of the spellings of a secret and of telling pieces of their words, in capitals or not.
 fn hide(line: &str, spellings: &[String], shown: &str) -> String {
+    let is_escaped_secret = |word: &str| {
+        let plain = unescaped(word);
+        plain != word && spellings.iter().any(|spelling| plain.contains(spelling))
+    };
     let line = spellings.iter().fold(line.to_owned(), |line, spelling| line.replace(spelling, shown));
+    let words = line.split(' ').map(|word| if is_escaped_secret(word) { shown } else { word });
+    let line = words.collect::<Vec<_>>().join(" ");
     let seen = line.to_ascii_lowercase();
     let small: Vec<_> = spellings.iter().map(|spelling| spelling.to_ascii_lowercase()).collect();
     let words = small.iter().flat_map(|spelling| spelling.split_whitespace());

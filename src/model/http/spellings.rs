@@ -15,6 +15,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// What URLs write as it is besides letters and digits.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// Escapes that lie over each other: a gateway that quotes what another one quoted.
+const MOST_LAYERS: usize = 4;
+
 /// Bytes that become one group of base64.
 const GROUP: usize = 3;
 
@@ -28,6 +31,8 @@ pub(super) fn spellings(secret: &str) -> Vec<String> {
         utf8_percent_encode(secret, &UNRESERVED).to_string(),
     ]
     .into();
+    let in_hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    spellings.extend([in_hex.to_ascii_uppercase(), in_hex]);
     for before in 0..GROUP {
         spellings.insert(in_base64(&STANDARD_NO_PAD, secret, before));
         spellings.insert(in_base64(&URL_SAFE_NO_PAD, secret, before));
@@ -35,6 +40,67 @@ pub(super) fn spellings(secret: &str) -> Vec<String> {
     let mut spellings: Vec<_> = spellings.into_iter().filter(|spelling| !spelling.is_empty()).collect();
     spellings.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
     spellings
+}
+
+/// What a word says without the escapes of JSON, URLs and pages, however many lie over each other. Which characters are
+/// escaped, and in which form, is a matter of taste.
+pub(super) fn unescaped(word: &str) -> String {
+    let mut text = word.to_owned();
+    for _ in 0..MOST_LAYERS {
+        let mut plain = Vec::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some(first) = rest.chars().next() {
+            let length = match escape(rest) {
+                Some((bytes, length)) => {
+                    plain.extend(bytes);
+                    length
+                }
+                None => {
+                    plain.extend(rest.bytes().take(first.len_utf8()));
+                    first.len_utf8()
+                }
+            };
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        let plain = String::from_utf8_lossy(&plain).into_owned();
+        if plain == text {
+            break;
+        }
+        text = plain;
+    }
+    text
+}
+
+/// What the escape at the beginning of a text stands for, and its length.
+fn escape(text: &str) -> Option<(Vec<u8>, usize)> {
+    let number = |digits: &str, radix| {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        u32::from_str_radix(digits, radix).ok().filter(|_| is_number)
+    };
+    let bytes = |code: u32| char::from_u32(code).map(|character| character.to_string().into_bytes());
+    if let Some(rest) = text.strip_prefix('%') {
+        let byte = u8::try_from(number(rest.get(..2)?, 16)?).ok()?;
+        return Some((vec![byte], 3));
+    }
+    if let Some(rest) = text.strip_prefix("\\u") {
+        return Some((bytes(number(rest.get(..4)?, 16)?)?, 6));
+    }
+    if text.starts_with("\\/") {
+        return Some((vec![b'/'], 2));
+    }
+    let name = text.strip_prefix('&')?.split(';').next()?;
+    let code = match (name.strip_prefix("#x").or(name.strip_prefix("#X")), name.strip_prefix('#'), name) {
+        (Some(digits), ..) => number(digits, 16)?,
+        (_, Some(digits), _) => number(digits, 10)?,
+        (.., "amp") => u32::from('&'),
+        (.., "lt") => u32::from('<'),
+        (.., "gt") => u32::from('>'),
+        (.., "quot") => u32::from('"'),
+        (.., "apos") => u32::from('\''),
+        _ => return None,
+    };
+    let length = name.len() + "&;".len();
+    (text.len() >= length).then_some((bytes(code)?, length))
 }
 
 fn in_json(secret: &str) -> String {
@@ -92,5 +158,23 @@ mod tests {
             assert!(found(&text).is_some(), "{text}");
         }
         assert_eq!(found("sk-something-else"), None);
+    }
+
+    #[test]
+    fn escapes_of_all_kinds_are_undone_however_they_are_mixed() {
+        for escaped in [
+            "a%2Fb%2bc",
+            "a%252fb%25252Bc",
+            "a\\u002fb\\u002Bc",
+            "a\\/b+c",
+            "a&#47;b&#x2B;c",
+            "a&amp;#47;b%26%2343;c",
+        ] {
+            assert_eq!(unescaped(escaped), "a/b+c", "{escaped}");
+        }
+        for plain in ["", "%", "100%", "%zz", "%+1", "\\u12", "&;", "&none;", "&#x110000;", "a & b", "ä%"] {
+            assert_eq!(unescaped(plain), plain);
+        }
+        assert_eq!(unescaped("%C3%A4"), "ä");
     }
 }

@@ -214,6 +214,7 @@ macro_rules! taken_for {
         match post_one(&endpoint).await {
             Ok(Answer::Stream(events)) => sse::data(events).collect::<Vec<_>>().await.join(" "),
             Ok(Answer::Whole(body)) => format!("whole: {}", body.trim()),
+            Ok(Answer::Cut { bytes, error }) => format!("{bytes} bytes, then {:?}", error.kind),
             Err(error) => format!("{:?}", error.kind),
         }
     }};
@@ -237,6 +238,22 @@ async fn json_is_whole_whatever_blanks_come_before_it() {
     assert_eq!(taken_for!("text/event-stream", ["\n", "{", "}"]), "whole: {}");
     assert_eq!(taken_for!("application/json\r\nContent-Encoding: Identity", ["{}"]), "whole: {}");
     assert_eq!(taken_for!("application/json", ["\n", " "]), "Malformed");
+}
+
+#[tokio::test]
+async fn a_whole_body_that_breaks_off_says_how_much_of_it_came() {
+    let (endpoint, _) = server(|mut connection| async move {
+        assert!(connection.read(&mut [0; 4096]).await.is_ok_and(|length| length > 0));
+        let half =
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"half\"";
+        connection.write_all(half.as_bytes()).await.expect("the client reads");
+    })
+    .await;
+    let told = match post_one(&endpoint).await {
+        Ok(Answer::Cut { bytes, error }) => (bytes, error.kind),
+        _ => panic!("it did not break off"),
+    };
+    assert_eq!(told, (7, ErrorKind::Interrupted));
 }
 
 #[tokio::test]

@@ -169,9 +169,20 @@ impl Block {
         }
     }
 
-    /// Of the pieces of a call's arguments.
-    pub(super) fn bytes_of_arguments(&self) -> usize {
-        self.pieces.get(INPUT).map_or(0, String::len)
+    /// Bytes that came of the block and that nobody was shown.
+    pub(super) fn unheard(&self) -> usize {
+        let announced = |name: &str| self.members.get(name).map_or(0, |value| value.get().len());
+        match self.kind.as_str() {
+            "text" => 0,
+            // What seals a thought holds it once more.
+            "thinking" => announced("signature").saturating_sub(self.text("thinking").len()),
+            "tool_use" => self.arguments().len(),
+            _ => {
+                let added: usize = self.pieces.values().map(String::len).sum();
+                let names = self.members.iter().map(|(name, _)| name);
+                added + names.filter(|name| *name != "type").map(announced).sum::<usize>()
+            }
+        }
     }
 
     /// The block as this wire takes it back: byte for byte where it came in one piece.

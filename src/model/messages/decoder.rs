@@ -36,6 +36,10 @@ pub(super) struct MessagesDecoder {
     /// A block that is no text came since text was shown.
     interrupted: bool,
     stop: Stop,
+    /// A piece came behind the end that the server had said: it says so with every piece, and that tells nothing.
+    went_on_after_end: bool,
+    /// Bytes that nobody was shown and that stand in no block.
+    unheard: usize,
     counts: Option<Counts>,
     events: Events,
     unreadable: Unreadable,
@@ -60,6 +64,8 @@ impl MessagesDecoder {
             spoke: false,
             interrupted: false,
             stop: Stop::default(),
+            went_on_after_end: false,
+            unheard: 0,
             counts: None,
             events: Events::None,
             unreadable: Unreadable::default(),
@@ -172,8 +178,10 @@ impl MessagesDecoder {
         // All deltas of this wire name the member that they add to; those of blocks to come will too.
         let members: Map<String, Value> = serde_json::from_str(json.get()).unwrap_or_default();
         for (name, value) in members.iter().filter(|(name, _)| *name != "type") {
-            if let (Some(text), Some(block)) = (value.as_str(), self.block(index, name, out)?) {
-                block.add(name, text);
+            let Some(text) = value.as_str() else { continue };
+            match self.block(index, name, out)? {
+                Some(block) => block.add(name, text),
+                None => self.unheard += text.len(),
             }
         }
         Ok(())
@@ -252,11 +260,17 @@ impl Decoder for MessagesDecoder {
                 }
             }
             "message_delta" => {
+                let had_ended = self.has_ended();
                 self.count(event.usage);
                 let stop = event.delta.and_then(|delta| serde_json::from_str::<Stop>(delta.get()).ok());
                 if let Some(stop) = stop {
                     self.stop.update(stop);
                 }
+                self.events = Events::OfAReply;
+                // A server that is through has ended its blocks.
+                let is_early =
+                    !had_ended && self.has_ended() && self.blocks.iter().any(|block| !block.is_whole);
+                return Ok(if is_early { Progress::InDoubt } else { self.progress() });
             }
             "message_stop" => {
                 self.finish(out)?;
@@ -281,8 +295,9 @@ impl Decoder for MessagesDecoder {
     }
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        // A server that said why it ends has ended, whatever becomes of the connection.
-        if self.stop.stop_reason.is_some() {
+        // A server that said why it ends has ended, whatever becomes of the connection, unless it went on all the same.
+        let is_cut = self.went_on_after_end && matches!(ending, Ending::Fault(_));
+        if self.has_ended() && !is_cut {
             return self.finish(out);
         }
         match (self.events, &ending) {
@@ -303,18 +318,24 @@ impl Decoder for MessagesDecoder {
     }
 
     fn unheard(&self) -> usize {
-        self.blocks.iter().map(Block::bytes_of_arguments).sum()
+        self.unheard + self.blocks.iter().map(Block::unheard).sum::<usize>()
     }
 }
 
 impl MessagesDecoder {
+    /// The server has said why it ends.
+    fn has_ended(&self) -> bool {
+        self.stop.stop_reason.is_some()
+    }
+
     fn progress(&self) -> Progress {
-        if self.stop.stop_reason.is_some() { Progress::Ending } else { Progress::More }
+        if self.has_ended() { Progress::Ending } else { Progress::More }
     }
 
     /// The same after an event that brought a piece of the reply.
-    fn progress_with_a_piece(&self) -> Progress {
-        if self.stop.stop_reason.is_some() { Progress::AfterEnd } else { Progress::More }
+    fn progress_with_a_piece(&mut self) -> Progress {
+        self.went_on_after_end |= self.has_ended();
+        if self.has_ended() { Progress::InDoubt } else { Progress::More }
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct ResponsesDecoder {
     unreadable: Unreadable,
     /// Something of a reply has come.
     is_reply: bool,
+    /// Bytes that nobody was shown and that stand in no slot.
+    unheard: usize,
     usage: Option<Usage>,
 }
 
@@ -50,6 +52,7 @@ impl ResponsesDecoder {
             speaking: None,
             unreadable: Unreadable::default(),
             is_reply: false,
+            unheard: 0,
             usage: None,
         }
     }
@@ -107,6 +110,7 @@ impl ResponsesDecoder {
             "reasoning" if slot.shown.is_empty() => {
                 let text = item.reasoning_text();
                 if !text.is_empty() {
+                    self.with_slot(position, |slot| slot.shown.push_str(&text));
                     out.push(ModelEvent::ReasoningDelta(text));
                 }
             }
@@ -216,6 +220,7 @@ impl ResponsesDecoder {
                 sse::refuse_other_wire(&self.endpoint, Wire::Responses, data)?;
             }
             // Dozens of other kinds tell of what is on its way, or of tools that the server runs.
+            _ if kind.ends_with(".delta") => self.unheard += delta().len(),
             _ => {}
         }
         self.is_reply |= kind.starts_with("response.");
@@ -265,7 +270,7 @@ impl Decoder for ResponsesDecoder {
     }
 
     fn unheard(&self) -> usize {
-        self.slots.0.iter().map(Slot::bytes_of_arguments).sum()
+        self.unheard + self.slots.0.iter().map(Slot::unheard).sum::<usize>()
     }
 }
 

@@ -79,9 +79,25 @@ impl Slots {
 }
 
 impl Slot {
-    /// Of a call, as far as they have come.
-    pub(super) fn bytes_of_arguments(&self) -> usize {
-        self.whole.as_ref().map_or(self.pieces.len(), String::len)
+    /// Bytes that came of the item and that nobody was shown.
+    pub(super) fn unheard(&self) -> usize {
+        let done = self.done.as_deref().and_then(|json| serde_json::from_str::<Value>(json.get()).ok());
+        let item = done.as_ref().or(self.added.as_ref());
+        let bytes = |member: &str| match item.and_then(|item| item.get(member)) {
+            Some(Value::String(text)) => text.len(),
+            Some(Value::Null) | None => 0,
+            Some(other) => other.to_string().len(),
+        };
+        match self.kind.as_str() {
+            "message" => 0,
+            // What seals a thought holds it once more.
+            "reasoning" => bytes("encrypted_content").saturating_sub(self.shown.len()),
+            "function_call" => {
+                let came = self.whole.as_ref().map_or(self.pieces.len(), String::len);
+                came.max(bytes("arguments"))
+            }
+            _ => item.map_or(0, |item| item.to_string().len()),
+        }
     }
 
     /// Takes the item's kind.
@@ -111,10 +127,12 @@ impl Slot {
         }
     }
 
-    /// Whether the server says of a call that it is not whole.
-    pub(super) fn is_cut_call(&self) -> bool {
+    /// Whether the server says of a message or a call that it is not whole.
+    pub(super) fn is_cut(&self) -> bool {
         let item = self.done.as_deref().and_then(OutputItem::parse);
-        item.is_some_and(|item| item.kind() == "function_call" && item.text("status") == Some("incomplete"))
+        item.is_some_and(|item| {
+            matches!(item.kind(), "message" | "function_call") && item.text("status") == Some("incomplete")
+        })
     }
 
     /// The call that was announced and never done, as far as it is surely whole: its arguments came whole, or their pieces

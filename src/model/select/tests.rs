@@ -131,6 +131,7 @@ fn what_is_set_about_a_model_reaches_its_endpoint() {
             "qwen*".to_owned(),
             tuning(serde_json::json!({"window": 4096, "max_output_tokens": 100})),
         )],
+        held: None,
     };
     let choice = Choice { tunings, ..Choice::default() };
     let info = |base_url: &str, model: &str| {

@@ -117,6 +117,11 @@ pub(super) fn newest(
     (!taken.is_empty()).then(|| (turn.mark.clone(), taken))
 }
 
+/// Whether something of a turn can be undone, or redone.
+pub(super) fn is_there(records: &[(String, Record)], direction: Direction, mark: &TurnMark) -> bool {
+    turns(records).iter().any(|turn| turn.mark.is_same(mark) && !turn.side(direction).is_empty())
+}
+
 /// The newest turn first.
 pub(super) fn entries(records: &[(String, Record)]) -> Vec<Entry> {
     let mut turns = turns(records);

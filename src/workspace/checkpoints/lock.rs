@@ -48,7 +48,8 @@ fn lock_within(path: &Path, patience: Duration) -> Result<Held, Busy> {
                 std::thread::sleep(TRY_AGAIN);
             }
             Err(error) => {
-                tracing::warn!(%error, "files are written without a lock");
+                // Whether that is a fault shows when something is to be kept there, and is told then.
+                tracing::info!(%error, "files are written without a lock");
                 return Ok(Held { _file: None, has_waited });
             }
         }

@@ -905,3 +905,24 @@ fn a_turn_whose_folder_became_a_link_out_of_the_project_says_so() {
         "{reason}"
     );
 }
+
+#[test]
+fn who_waited_for_another_undo_or_turn_is_told_what_happened_and_nothing_is_done() {
+    let journal = Journal::new(&[("a.txt", "one\n")]);
+    // What is said to somebody who asked before `meanwhile` happened.
+    let told = |direction, meanwhile: &dyn Fn()| {
+        let workspace = &journal.project.workspace;
+        let before = journal.open().newest(direction, None, workspace).unwrap();
+        meanwhile();
+        let refused = journal.open().refuse_another(direction, before, None, workspace);
+        refused.err().map_or_else(|| "it is as before".to_owned(), |error| error.to_string())
+    };
+    let mut said = Vec::new();
+    said.push(told(Direction::Undo, &|| journal.stage(1, &[("a.txt", "two\n")])));
+    said.push(told(Direction::Undo, &|| journal.stage(2, &[("a.txt", "three\n")])));
+    said.push(told(Direction::Undo, &|| drop(journal.undo())));
+    said.push(told(Direction::Redo, &|| drop(journal.undo())));
+    said.push(told(Direction::Redo, &|| journal.stage(3, &[("a.txt", "four\n")])));
+    said.push(told(Direction::Undo, &|| ()));
+    expect![[r#""#]].assert_eq(&(said.join("\n") + "\n"));
+}

@@ -647,12 +647,54 @@ fn a_server_that_says_stop_with_every_piece_is_heard_to_its_end() {
     );
 }
 
+/// What these chunks tell when the connection breaks behind them.
+fn check_broken(chunks: &[&str], expected: Expect) {
+    let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    expected.assert_eq(&story(&[body.as_bytes(), b"data: \xFF\n\n"], decoder()));
+}
+
+// SPEC S6
+#[test]
+fn a_reply_that_went_on_after_its_end_is_cut_where_the_connection_breaks() {
+    let piece =
+        |delta: &str| format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":"stop"}}]}}"#);
+    let (one, two) = (piece(r#"{"content":"one "}"#), piece(r#"{"content":"two"}"#));
+    check_broken(&[&one, &two], expect![[r#""#]]);
+    check_broken(&[&one, &piece(CALL)], expect![[r#""#]]);
+    check_broken(&[&one, &finish("stop")], expect![[r#""#]]);
+}
+
+#[test]
+fn an_end_that_comes_with_the_first_piece_tells_little() {
+    let piece = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
+    let mut decoder = decoder();
+    let mut progress = |chunk: &str| decoder.event(chunk, &mut Vec::new()).unwrap();
+    assert_eq!(progress(piece), Progress::InDoubt);
+    let mut decoder = self::decoder();
+    let mut progress = |chunk: &str| decoder.event(chunk, &mut Vec::new()).unwrap();
+    assert_eq!(progress(&delta(r#"{"content":"a"}"#)), Progress::More);
+    assert_eq!(progress(piece), Progress::Ending);
+}
+
+#[test]
+fn what_is_sealed_is_counted_where_the_reply_breaks_off() {
+    check_chunks(
+        &[
+            &delta(r#"{"reasoning_details":[{"type":"reasoning.encrypted","data":"0123456789"}]}"#),
+            &delta(
+                r#"{"tool_calls":[{"index":0,"id":"c","extra_content":{"x":1},"function":{"name":"read","arguments":"{\"p"}}]}"#,
+            ),
+        ],
+        expect![[r#""#]],
+    );
+}
+
 /// Whether an event that comes behind the end brought a piece of the reply.
 fn is_a_piece(chunk: &str) -> bool {
     let mut decoder = decoder();
     let mut out = Vec::new();
     decoder.event(&finish("stop"), &mut out).unwrap();
-    decoder.event(chunk, &mut out).unwrap() == Progress::AfterEnd
+    decoder.event(chunk, &mut out).unwrap() == Progress::InDoubt
 }
 
 #[test]

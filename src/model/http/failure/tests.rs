@@ -198,6 +198,23 @@ fn nothing_secret_is_shown_though_the_server_repeats_it() {
     .assert_eq(&error.message);
 }
 
+#[test]
+fn a_short_secret_is_not_shown_in_escapes_either() {
+    let mut endpoint = Endpoint::new("https://host.test/v1", "some-model").expect("a good URL");
+    endpoint.route.headers = vec![("x-gw".to_owned(), "pa/ss+1".into())];
+    for repeated in [
+        "pa%2fss%2b1",
+        "pa%252Fss%252B1",
+        "pa\\u002fss\\u002b1",
+        "pa&#x2F;ss&#43;1",
+        "70612f73732b31",
+        "v=pa%2fss+1;",
+    ] {
+        let shown = clean(&endpoint, &format!("bad value {repeated} of 100% here"));
+        assert_eq!(shown, "bad value [header] of 100% here", "{repeated}");
+    }
+}
+
 // SPEC S13
 #[test]
 fn the_server_knows_best_whether_a_request_may_be_sent_again() {

@@ -27,6 +27,8 @@ impl MessagesDecoder {
         let is_cut = !matches!(finish, Finish::Stop | Finish::Pause);
         let mut items = Vec::new();
         let mut texts = Vec::new();
+        // Should one of them be none.
+        self.unheard = self.unheard();
         for block in std::mem::take(&mut self.blocks) {
             if block.kind() == "text" {
                 texts.push(block);

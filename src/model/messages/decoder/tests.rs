@@ -820,6 +820,65 @@ fn blocks_behind_the_end_are_pieces_of_the_reply() {
     assert_eq!(progress(&ends("end_turn")), Progress::Ending);
     let events = text(1, "more");
     let told: Vec<_> = events.iter().map(|event| progress(event)).collect();
-    assert_eq!(told, [Progress::AfterEnd, Progress::AfterEnd, Progress::Ending]);
+    assert_eq!(told, [Progress::InDoubt, Progress::InDoubt, Progress::Ending]);
     assert_eq!(progress(r#"{"type":"ping"}"#), Progress::Ending);
+}
+
+#[test]
+fn an_end_inside_of_a_block_tells_little() {
+    let mut decoder = decoder();
+    let mut progress = |event: &str| decoder.event(event, &mut Vec::new()).unwrap();
+    let [start, words, _] = text(0, "a").try_into().expect("three events");
+    let told = [&start, &words, &ends("end_turn"), &ends("end_turn")].map(|event| progress(event));
+    assert_eq!(told, [Progress::More, Progress::More, Progress::InDoubt, Progress::Ending]);
+}
+
+// SPEC S6
+#[test]
+fn a_reply_that_went_on_after_its_end_is_cut_where_the_connection_breaks() {
+    let broken = |events: &[Vec<String>]| {
+        let body: String = events.concat().iter().map(|event| format!("data: {event}\n\n")).collect();
+        story(&[body.as_bytes(), b"data: \xFF\n\n"], decoder())
+    };
+    let end = || vec![ends("end_turn")];
+    expect![[r#""#]].assert_eq(&broken(&[text(0, "one"), end(), text(1, "two"), end()]));
+    expect![[r#""#]].assert_eq(&broken(&[text(0, "one"), end(), end()]));
+}
+
+#[test]
+fn what_nobody_was_shown_is_counted_where_the_reply_breaks_off() {
+    let lost = |events: &[String]| {
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let told = story(&[body.as_bytes()], decoder());
+        told.lines().find(|line| line.starts_with("unheard")).unwrap_or("nothing").to_owned()
+    };
+    for (events, expected) in [
+        (text(0, "0123456789"), "nothing"),
+        (vec![start(0, r#"{"type":"tool_use","id":"c","name":"read","input":{"p":1}}"#)], "unheard 7 bytes"),
+        (call(0, "c", &["{\"p", "\":1"]), "unheard 6 bytes"),
+        (vec![start(0, r#"{"type":"redacted_thinking","data":"0123456789"}"#)], "unheard 12 bytes"),
+        (
+            block(
+                0,
+                r#"{"type":"thinking","thinking":"0123"}"#,
+                &[r#"{"type":"signature_delta","signature":"0123456789"}"#],
+            ),
+            "unheard 8 bytes",
+        ),
+        (
+            block(0, r#"{"type":"new"}"#, &[r#"{"type":"new_delta","words":"0123456789"}"#]),
+            "unheard 10 bytes",
+        ),
+        (
+            block(0, r#"{"type":"text","text":"a"}"#, &[r#"{"type":"new_delta","words":"0123456789"}"#]),
+            "unheard 10 bytes",
+        ),
+        // A call that turns out to be none when the reply is over.
+        (
+            vec![start(0, r#"{"type":"tool_use","input":{"p":1}}"#), ends("tool_use"), STOP.to_owned()],
+            "unheard 7 bytes",
+        ),
+    ] {
+        assert_eq!(lost(&events), expected, "{events:?}");
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
             stored::{self, Measure},
         },
         said_end::SaidEnd,
-        sse::{self, Ending},
+        sse::{self, Decoder as _, Ending},
     },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
 };
@@ -35,6 +35,10 @@ impl ResponsesDecoder {
             let error = ServerError::find(&serde_json::json!({ "error": error })).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
         }
+        if matches!(status, "in_progress" | "queued") {
+            // Whatever the event is called: the server is still at it, and what is there is not all.
+            return Err(sse::interrupted(&self.endpoint, Ending::Closed));
+        }
         // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
         let cut = response.cut().map(|reason| SaidEnd::and(Some(SaidEnd::Length), SaidEnd::of(reason)));
         let is_incomplete = kind == "response.incomplete" || status == "incomplete";
@@ -48,13 +52,15 @@ impl ResponsesDecoder {
             finish = Finish::Length;
         }
         self.take_missing(response.output.unwrap_or_default(), &finish, out)?;
-        if finish == Finish::Stop && self.slots.0.iter().any(Slot::is_cut_call) {
+        if finish == Finish::Stop && self.slots.0.iter().any(Slot::is_cut) {
             // Whatever the response says of itself.
             finish = Finish::Length;
         }
         // The sort keeps the order of arrival among items without a number.
         self.slots.0.sort_by_key(|slot| slot.output_index);
         let mut items = Vec::new();
+        // Should one of them be none.
+        self.unheard = self.unheard();
         for slot in std::mem::take(&mut self.slots.0) {
             items.extend(self.item(slot, &finish)?);
         }

@@ -1,7 +1,10 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::model::story::{endpoint, story};
+use crate::model::{
+    ErrorKind,
+    story::{endpoint, story},
+};
 
 fn decoder() -> ResponsesDecoder {
     ResponsesDecoder::new(endpoint(), &[])
@@ -577,5 +580,75 @@ fn how_far_llama_cpp_has_read_is_no_answer() {
             agent +raw: hello
             => Stop
         "#]],
+    );
+}
+
+#[test]
+fn what_nobody_was_shown_is_counted_where_the_reply_breaks_off() {
+    let lost = |events: &[&str]| {
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let told = story(&[body.as_bytes()], decoder());
+        told.lines().find(|line| line.starts_with("unheard")).unwrap_or("nothing").to_owned()
+    };
+    for (events, expected) in [
+        (vec![HELLO], "nothing"),
+        (vec![ADDED_CALL, PIECES[0]], "unheard 4 bytes"),
+        (
+            vec![
+                r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c","name":"read","arguments":"{\"p\":1}"}}"#,
+            ],
+            "unheard 7 bytes",
+        ),
+        (
+            vec![
+                r#"{"type":"response.output_item.done","item":{"type":"reasoning","summary":[{"text":"0123"}],"encrypted_content":"0123456789"}}"#,
+            ],
+            "unheard 6 bytes",
+        ),
+        (
+            vec![r#"{"type":"response.output_item.added","item":{"type":"new","words":"0123"}}"#],
+            "unheard 29 bytes",
+        ),
+        (
+            vec![r#"{"type":"response.custom_tool_call_input.delta","delta":"0123456789"}"#],
+            "unheard 10 bytes",
+        ),
+        // A call that turns out to be none when the reply is over.
+        (
+            vec![
+                r#"{"type":"response.output_item.done","item":{"type":"function_call","call_id":"c","arguments":"{\"p\":1}"}}"#,
+                COMPLETED,
+            ],
+            "unheard 7 bytes",
+        ),
+    ] {
+        assert_eq!(lost(&events), expected, "{events:?}");
+    }
+}
+
+// SPEC S6
+#[test]
+fn a_response_that_its_server_is_still_at_is_no_answer() {
+    for status in ["in_progress", "queued"] {
+        let response = format!(
+            r#"{{"status":"{status}","output":[{{"type":"message","content":[{{"type":"output_text","text":"half"}}]}}]}}"#
+        );
+        let whole = decoder().whole(&response).map_err(|error| error.kind);
+        assert_eq!(whole, Err(ErrorKind::Interrupted), "{status}");
+        let event = format!("data: {{\"type\":\"response.completed\",\"response\":{response}}}\n\n");
+        let told = story(&[event.as_bytes()], decoder());
+        assert!(told.contains("kind: Interrupted"), "{told}");
+    }
+}
+
+// SPEC S6
+#[test]
+fn a_message_that_its_server_calls_incomplete_is_cut_whatever_the_response_says() {
+    check_events(
+        &[
+            r#"{"type":"response.output_item.done","item":{"type":"message","status":"incomplete","content":[{"type":"output_text","text":"half"}]}}"#,
+            COMPLETED,
+        ],
+        expect![[r#""#]],
     );
 }
