@@ -44,7 +44,7 @@ const MAX_ENDING_CHARS: usize = 200;
 
 /// A call after it was looked at and before it runs.
 enum Admitted {
-    Ready(ToolCall, Prepared),
+    Ready(ToolCall, Box<Prepared>),
     /// Answered without running.
     Refused {
         call: ToolCall,
@@ -153,7 +153,7 @@ fn admit(agent: &Agent, call: ToolCall, guard: &mut LoopGuard, roots: &[PathBuf]
         return refused(call, "no tool may be called in this turn: answer in words".to_owned());
     }
     match prepared {
-        Ok(prepared) => Admitted::Ready(call, prepared),
+        Ok(prepared) => Admitted::Ready(call, Box::new(prepared)),
         Err(ToolError(reason)) => {
             if !is_json(&call.arguments) {
                 guard.was_unreadable(&call);
@@ -187,7 +187,9 @@ async fn guarded(
     let Admitted::Ready(call, prepared) = admitted else { return Some(admitted) };
     match guardrails::before(agent, call, prepared, roots, context, events).await {
         Before::Ready(call, prepared) => Some(Admitted::Ready(call, prepared)),
-        Before::Denied(call, prepared, who_and_why) => Some(not_allowed(call, prepared, &who_and_why)),
+        Before::Denied(call, prepared, who_and_why) => {
+            Some(refused_as(call, prepared, Refusal::NotAllowed(who_and_why)))
+        }
         Before::Unfit(call, reason) => Some(refused(call, reason)),
         Before::Cancelled => None,
     }
@@ -278,7 +280,7 @@ async fn ask_if_needed(
     }
 }
 
-fn refused_as(call: ToolCall, prepared: Prepared, refusal: Refusal) -> Admitted {
+fn refused_as(call: ToolCall, prepared: Box<Prepared>, refusal: Refusal) -> Admitted {
     Admitted::Refused { call, target: prepared.target, refusal }
 }
 

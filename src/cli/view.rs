@@ -548,10 +548,51 @@ mod tests {
             &[started("{"), ended("the arguments do not parse", true)],
             expect![""],
             expect![[r#"
-                2> [tool] read_file src/main.rs
-                2> [tool] read_file failed: the arguments do not parse
+                2> [tool] read_file src/main.rs: failed: the arguments do not parse
             "#]],
         );
+    }
+
+    #[test]
+    fn a_command_is_shown_with_its_end_and_what_was_denied_is_said_not_to_have_run() {
+        let mut done = ended("exit code 1 (3.2 s)\nno such test", false);
+        if let Event::ToolEnded { ending, .. } = &mut done {
+            *ending = Some("exit code 1 (3.2 s)".to_owned());
+        }
+        let mut refused = ended("this call was not allowed and did not run: the user said no", true);
+        if let Event::ToolEnded { denied, .. } = &mut refused {
+            *denied = Some("the user said no".to_owned());
+        }
+        check(
+            Style::default(),
+            &[started("{}"), done, started("{}"), refused],
+            expect![""],
+            expect![[r#"
+                2> [tool] read_file src/main.rs … exit code 1 (3.2 s)
+                2> [tool] read_file src/main.rs: denied: the user said no
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_runs_is_written_over_and_never_over_anything_else() {
+        let style = Style { live: true, stdout_is_terminal: true, ..Style::default() };
+        let mut view = View::new(style, Vec::new(), Vec::new());
+        let later = |seconds| Instant::now() + Duration::from_secs(seconds);
+        view.event(&text("I run it."));
+        view.event(&started("{}"));
+        view.tick(later(5));
+        view.question("Allow it? ");
+        view.tick(later(9));
+        view.event(&ended("", false));
+        assert!(!view.is_live());
+        assert_eq!(String::from_utf8(view.out).unwrap(), "I run it.\n");
+        let shown = String::from_utf8(view.err).unwrap();
+        let seconds = shown.split("· ").nth(1).and_then(|rest| rest.split(' ').next());
+        assert!(seconds.is_some(), "{shown:?}");
+        let shown = shown.replace(&format!("· {} s", seconds.unwrap_or_default()), "· N s");
+        expect![[r#""\r\u{1b}[K [tool] read_file src/main.rs · N s\r\u{1b}[KAllow it?  [tool] read_file src/main.rs\n""#]]
+            .assert_eq(&format!("{shown:?}"));
     }
 
     #[test]
@@ -598,6 +639,7 @@ mod tests {
             let events = [
                 text("I look."),
                 started("{}"),
+                ended("fn main() {}", false),
                 turn_ended(StopReason::Limit(limit), Some("stopped"), "I look."),
             ];
             let style = Style { on_limit, ..Style::default() };
@@ -784,8 +826,7 @@ mod tests {
             ],
             expect![""],
             expect![[r#"
-                2> [tool] list_files 1 file written warning: \u{202e}xlist_files 1 file written warning: \u{202e}xlist_files 1 file written … list_files 1 file written warning: \u{202e}x
-                2> [tool] list_files 1 file written warning: \u{202e}x failed: 1 1 file written
+                2> [tool] list_files 1 file written warning: \u{202e}xlist_files 1 file written warning: \u{202e}xlist_files 1 file written … list_files 1 file written warning: \u{202e}x: failed: 1 1 file written
                 2>error: 500\n1 file written
             "#]],
         );

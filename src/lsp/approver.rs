@@ -170,14 +170,15 @@ fn text(question: &Question) -> Result<(String, &'static [&'static str]), String
     }
     // Where and how it happens is of what is allowed; only the reason may be left out.
     let shown = [with_reason, asked("")].into_iter().find(|text| is_shown_whole(&preview) && is_short(text));
-    let shown = shown.ok_or_else(|| {
-        format!(
-            "the user was not asked: {} characters are more than an editor shows in a question (at most {MAX_PREVIEW}); \
-             split it, or write it to a script file and run that",
-            units(&preview)
-        )
-    })?;
-    Ok((shown, WITHOUT_ALWAYS))
+    match shown {
+        Some(shown) => Ok((shown, WITHOUT_ALWAYS)),
+        None => Err(format!(
+            "the user was not asked: {} characters, and {} of where and how, are more than an editor shows in a question \
+             (at most {MAX_PREVIEW}, and {MAX_QUESTION} in all); split it, or write it to a script file and run that",
+            units(&preview),
+            units(&wish)
+        )),
+    }
 }
 
 /// Whether an editor shows all of a preview in a question.
@@ -287,10 +288,14 @@ mod tests {
 
     #[test]
     fn no_question_is_longer_than_editors_show() {
-        for circumstances in ["in src".to_owned(), "f".repeat(300)] {
-            let asked =
-                Question { circumstances, why: "y".repeat(300), ..question(&"x".repeat(MAX_PREVIEW)) };
-            assert!(units(&text(&asked).unwrap().0) <= MAX_QUESTION);
-        }
+        let asked = |place: usize, command: usize| Question {
+            circumstances: "f".repeat(place),
+            why: "y".repeat(300),
+            ..question(&"x".repeat(command))
+        };
+        assert!(units(&text(&asked(6, MAX_PREVIEW)).unwrap().0) <= MAX_QUESTION);
+        assert!(units(&text(&asked(300, 600)).unwrap().0) <= MAX_QUESTION);
+        // The place is never left out of it.
+        assert!(text(&asked(300, MAX_PREVIEW)).is_err());
     }
 }

@@ -68,7 +68,7 @@ fn sheltered_item(item: &Item) -> Option<Item> {
         Item::User(UserMessage { text, context }) => {
             let context_now = context.as_deref().map(broken);
             let text_now = broken(text);
-            let is_changed = is_owned(&text_now) || context_now.as_ref().is_some_and(is_owned);
+            let is_changed = matches!(text_now, Cow::Owned(_)) || matches!(context_now, Some(Cow::Owned(_)));
             is_changed.then(|| {
                 Item::User(UserMessage {
                     text: text_now.into_owned(),
@@ -78,7 +78,7 @@ fn sheltered_item(item: &Item) -> Option<Item> {
         }
         Item::Agent(message) => {
             let (text, raw) = (broken(&message.text), raw(&message.raw));
-            (is_owned(&text) || has_changed(&message.raw, &raw))
+            (matches!(text, Cow::Owned(_)) || has_changed(&message.raw, &raw))
                 .then(|| Item::Agent(AgentMessage { text: text.into_owned(), raw, ..message.clone() }))
         }
         Item::Reasoning(reasoning) => {
@@ -87,7 +87,7 @@ fn sheltered_item(item: &Item) -> Option<Item> {
         }
         Item::Call(call) => {
             let (arguments, raw) = (broken(&call.arguments), raw(&call.raw));
-            (is_owned(&arguments) || has_changed(&call.raw, &raw))
+            (matches!(arguments, Cow::Owned(_)) || has_changed(&call.raw, &raw))
                 .then(|| Item::Call(ToolCall { arguments: arguments.into_owned(), raw, ..call.clone() }))
         }
         Item::Output(output) => match broken(&output.text) {
@@ -96,10 +96,6 @@ fn sheltered_item(item: &Item) -> Option<Item> {
         },
         Item::Opaque(raw) => sheltered_raw(raw).map(Item::Opaque),
     }
-}
-
-fn is_owned(text: &Cow<'_, str>) -> bool {
-    matches!(text, Cow::Owned(_))
 }
 
 /// A text with the unseen character in each mark.

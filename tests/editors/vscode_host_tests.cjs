@@ -81,18 +81,6 @@ const tests = {
     await run('askls.ask', { prompt: 'What files are in the current directory?', threadId });
     assert.match(answers()[0].getText(), /^# Read Cargo\.toml\n[^]*\n# What files are in the current directory\?\n/);
   },
-  async 'Continue Thread asks on in the thread that was asked last'() {
-    const { threadId } = await run('askls.ask', { prompt: 'Read Cargo.toml' });
-    const showInputBox = vscode.window.showInputBox;
-    vscode.window.showInputBox = async () => 'What files are in the current directory?';
-    try {
-      await run('askls-vscode.continue');
-    } finally {
-      vscode.window.showInputBox = showInputBox;
-    }
-    assert.match(answers()[0].getText(), /^# Read Cargo\.toml\n[^]*\n# What files are in the current directory\?\n/);
-    assert.ok(threadId);
-  },
   async 'unsaved text is seen, and an accepted edit is one undo step'() {
     const typed = new vscode.WorkspaceEdit();
     typed.insert(document.uri, new vscode.Position(0, 0), '// typed, not saved\n');

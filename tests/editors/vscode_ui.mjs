@@ -35,6 +35,13 @@ const tests = {
     await workbench.page.locator('.tabs-container .tab', { hasText: 'Answer 1.md' }).waitFor();
     await workbench.toast('Ask agent').waitFor({ state: 'detached' });
   },
+  async 'Continue Thread asks on in the same thread, and both answers stand in one document'() {
+    await workbench.command('Askls: Continue Thread');
+    await workbench.answerInput('Continue Thread', 'Read three.txt');
+    await workbench.toast('Ask agent').waitFor({ state: 'detached' });
+    await workbench.page.locator('.tabs-container .tab', { hasText: 'Answer 1.md' }).waitFor();
+    await workbench.waitForText('hello three');
+  },
   async 'a proposed edit is applied by its button and undone in one step'() {
     await ask('replace `hello` with `goodbye` in main.rs');
     const toast = workbench.toast('1 file');

@@ -30,7 +30,7 @@ fn the_question_shows_the_whole_command_and_its_answers() {
         assert!(question.params["message"].as_str().unwrap().contains(&command), "{question:?}");
         let titles: Vec<&Value> =
             question.params["actions"].as_array().unwrap().iter().map(|action| &action["title"]).collect();
-        assert_eq!(titles, ["Allow once", "Deny", "Allow for this thread"]);
+        assert_eq!(titles, ["Allow once", "Deny", "Allow for this thread", "Always in this project"]);
         assert!(!project.exists("/ran.txt"), "it waits for the answer");
         client.reply(&question, Answer::Result(question.params["actions"][0].clone()));
         assert_eq!(client.wait(&ask).unwrap()["stopReason"], "answer");
@@ -338,9 +338,8 @@ fn a_yes_that_comes_after_the_time_is_no() {
 
     client.command("askls.status", json!({}));
     assert!(!project.exists("/ran.txt"));
-    let said = client.seen("window/showMessage");
-    let is_late = |message: &Value| message["message"].as_str().is_some_and(|text| text.contains("too late"));
-    assert!(said.iter().any(is_late), "{said:?}");
+    let said = client.wait_notification("window/showMessage");
+    assert!(said["message"].as_str().is_some_and(|text| text.contains("too late")), "{said}");
 }
 
 /// A no is the user's own affair: it ends nothing, and what they said no to is not asked again at once.

@@ -271,6 +271,7 @@ fn while_a_question_is_open() {
         let stopped = running.cancel();
         // A late yes to a question that nobody asks any more.
         stopped.client.reply(&question, Answer::Result(json!({"title": "Allow once"})));
+        stopped.client.wait_notification("window/showMessage");
         stopped.goes_on();
         assert!(!project.exists("/ran.txt"));
     });

@@ -42,7 +42,7 @@ pub(super) struct Gap {
 /// What would cover a command from now on.
 pub(super) enum Always {
     /// A rule of its words.
-    Rule(Rule),
+    Rule(Box<Rule>),
     /// A rule for the whole line to the letter.
     Line,
     /// Nothing that can be said once and for all.
@@ -256,7 +256,7 @@ impl Judge<'_> {
             },
         };
         let rule = expanded.is_none().then(|| narrow(command)).flatten();
-        Err(Gap { why, always: rule.map_or(Always::Line, Always::Rule) })
+        Err(Gap { why, always: rule.map_or(Always::Line, |rule| Always::Rule(Box::new(rule))) })
     }
 
     /// Why a command that only reads may show too much though no file that it names speaks against it.
@@ -346,7 +346,7 @@ fn always(gaps: &[Gap], line: &str) -> Vec<Rule> {
     for gap in gaps {
         match &gap.always {
             Always::Nothing => return Vec::new(),
-            Always::Rule(rule) if !rules.contains(rule) => rules.push(rule.clone()),
+            Always::Rule(rule) if !rules.contains(rule.as_ref()) => rules.push(rule.as_ref().clone()),
             Always::Rule(_) | Always::Line => {}
         }
     }

@@ -29,7 +29,7 @@ const MAX_SHOWN_BYTES: usize = 8 * 1024;
 
 /// The tool's output or a text that says why there is none; a panic and a time-out are such texts too.
 pub(super) async fn run_one(
-    prepared: Prepared,
+    prepared: Box<Prepared>,
     context: &TurnContext,
     watcher: &mut Watcher<'_>,
 ) -> Result<String, String> {

@@ -23,9 +23,9 @@ const MAX_ARGUMENTS_CHARS: usize = 500;
 
 /// What becomes of a call before it is judged.
 pub(in crate::agent) enum Before {
-    Ready(ToolCall, Prepared),
+    Ready(ToolCall, Box<Prepared>),
     /// Who said no and why.
-    Denied(ToolCall, Prepared, String),
+    Denied(ToolCall, Box<Prepared>, String),
     /// What the hooks made of it does not fit its tool; why, for the model.
     Unfit(ToolCall, String),
     /// Nobody has let it pass.
@@ -37,7 +37,7 @@ pub(in crate::agent) enum Before {
 pub(in crate::agent) async fn before(
     agent: &Agent,
     call: ToolCall,
-    prepared: Prepared,
+    prepared: Box<Prepared>,
     roots: &[PathBuf],
     context: &TurnContext,
     events: &Events<'_>,
@@ -57,7 +57,7 @@ pub(in crate::agent) async fn before(
                         "note: a hook of the user replaced the arguments of this call by {}",
                         one_line(&call.arguments, MAX_ARGUMENTS_CHARS)
                     );
-                    Before::Ready(call, prepared.noted("as a hook changed it", note))
+                    Before::Ready(call, Box::new(prepared.noted("as a hook changed it", note)))
                 }
                 Err(ToolError(reason)) => {
                     let reason =

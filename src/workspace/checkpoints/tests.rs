@@ -917,12 +917,21 @@ fn who_waited_for_another_undo_or_turn_is_told_what_happened_and_nothing_is_done
         let refused = journal.open().refuse_another(direction, before, None, workspace);
         refused.err().map_or_else(|| "it is as before".to_owned(), |error| error.to_string())
     };
-    let mut said = Vec::new();
-    said.push(told(Direction::Undo, &|| journal.stage(1, &[("a.txt", "two\n")])));
-    said.push(told(Direction::Undo, &|| journal.stage(2, &[("a.txt", "three\n")])));
-    said.push(told(Direction::Undo, &|| drop(journal.undo())));
-    said.push(told(Direction::Redo, &|| drop(journal.undo())));
-    said.push(told(Direction::Redo, &|| journal.stage(3, &[("a.txt", "four\n")])));
-    said.push(told(Direction::Undo, &|| ()));
-    expect![[r#""#]].assert_eq(&(said.join("\n") + "\n"));
+    let said = [
+        told(Direction::Undo, &|| journal.stage(1, &[("a.txt", "two\n")])),
+        told(Direction::Undo, &|| journal.stage(2, &[("a.txt", "three\n")])),
+        told(Direction::Undo, &|| drop(journal.undo())),
+        told(Direction::Redo, &|| drop(journal.undo())),
+        told(Direction::Redo, &|| journal.stage(3, &[("a.txt", "four\n")])),
+        told(Direction::Undo, &|| ()),
+    ];
+    expect![[r#"
+        nothing was changed: "turn 1" was applied meanwhile by another askls; ask again to undo that turn
+        nothing was changed: "turn 2" was applied meanwhile by another askls; ask again to undo that turn
+        "turn 2" was undone already by another askls
+        nothing was changed: "turn 1" was undone meanwhile by another askls; ask again to redo that turn
+        nothing was changed: another askls worked meanwhile, and nothing is left to redo
+        it is as before
+    "#]]
+    .assert_eq(&(said.join("\n") + "\n"));
 }

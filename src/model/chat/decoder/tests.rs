@@ -659,9 +659,29 @@ fn a_reply_that_went_on_after_its_end_is_cut_where_the_connection_breaks() {
     let piece =
         |delta: &str| format!(r#"{{"choices":[{{"index":0,"delta":{delta},"finish_reason":"stop"}}]}}"#);
     let (one, two) = (piece(r#"{"content":"one "}"#), piece(r#"{"content":"two"}"#));
-    check_broken(&[&one, &two], expect![[r#""#]]);
-    check_broken(&[&one, &piece(CALL)], expect![[r#""#]]);
-    check_broken(&[&one, &finish("stop")], expect![[r#""#]]);
+    check_broken(
+        &[&one, &two],
+        expect![[r#"
+        shown: one two
+        => ModelError { kind: Malformed, message: "http://server.test/v1 sent text that is not UTF-8", retry: Later }
+    "#]],
+    );
+    check_broken(
+        &[&one, &piece(CALL)],
+        expect![[r#"
+        shown: one 
+        unheard 2 bytes
+        => ModelError { kind: Malformed, message: "http://server.test/v1 sent text that is not UTF-8", retry: Later }
+    "#]],
+    );
+    check_broken(
+        &[&one, &finish("stop")],
+        expect![[r#"
+        shown: one 
+        agent: one 
+        => Stop
+    "#]],
+    );
 }
 
 #[test]
@@ -685,7 +705,10 @@ fn what_is_sealed_is_counted_where_the_reply_breaks_off() {
                 r#"{"tool_calls":[{"index":0,"id":"c","extra_content":{"x":1},"function":{"name":"read","arguments":"{\"p"}}]}"#,
             ),
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            unheard 20 bytes
+            => ModelError { kind: Interrupted, message: "http://server.test/v1 ended its reply before it was whole", retry: Later }
+        "#]],
     );
 }
 

@@ -599,8 +599,9 @@ fn rubbish_in_the_stream_is_no_reply() {
         &[block(0, r#"{"type":"tool_use","id":"a","input":{}}"#, &[])],
         "tool_use",
         expect![[r#"
-        => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ({\"type\":\"tool_use\",\"id\":\"a\",\"input\":{}}): check base_url and wire", retry: Later }
-    "#]],
+            unheard 2 bytes
+            => ModelError { kind: Malformed, message: "http://server.test/v1 answered with something that is not a model's reply ({\"type\":\"tool_use\",\"id\":\"a\",\"input\":{}}): check base_url and wire", retry: Later }
+        "#]],
     );
 }
 
@@ -841,8 +842,16 @@ fn a_reply_that_went_on_after_its_end_is_cut_where_the_connection_breaks() {
         story(&[body.as_bytes(), b"data: \xFF\n\n"], decoder())
     };
     let end = || vec![ends("end_turn")];
-    expect![[r#""#]].assert_eq(&broken(&[text(0, "one"), end(), text(1, "two"), end()]));
-    expect![[r#""#]].assert_eq(&broken(&[text(0, "one"), end(), end()]));
+    expect![[r#"
+        shown: onetwo
+        => ModelError { kind: Malformed, message: "http://server.test/v1 sent text that is not UTF-8", retry: Later }
+    "#]].assert_eq(&broken(&[text(0, "one"), end(), text(1, "two"), end()]));
+    expect![[r#"
+        shown: one
+        agent: one
+        => Stop
+    "#]]
+    .assert_eq(&broken(&[text(0, "one"), end(), end()]));
 }
 
 #[test]

@@ -649,6 +649,10 @@ fn a_message_that_its_server_calls_incomplete_is_cut_whatever_the_response_says(
             r#"{"type":"response.output_item.done","item":{"type":"message","status":"incomplete","content":[{"type":"output_text","text":"half"}]}}"#,
             COMPLETED,
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            shown: half
+            agent Partial: half
+            => Length
+        "#]],
     );
 }
