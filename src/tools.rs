@@ -59,7 +59,7 @@ pub enum Effect {
     Network,
 }
 
-/// The tools that there are, whether a model is offered them or not: what a rule may name.
+/// The tools that there are, whether a model is offered them or not: what a rule and a hook may name.
 pub const NAMES: &[&str] = &[
     apply_patch::ApplyPatch::NAME,
     delete_file::DeleteFile::NAME,
@@ -330,11 +330,6 @@ impl Toolbox {
         self.tools.get(name).or_else(|| self.tools.get(bare_name(name))).map(AsRef::as_ref)
     }
 
-    /// The names of all tools, in their order; also of those that are only taken, and not offered.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.tools.keys().copied()
-    }
-
     /// Whether a call of that name finds a tool.
     pub fn has(&self, name: &str) -> bool {
         self.named(name).is_some()
@@ -437,6 +432,12 @@ mod tests {
 
     fn call(name: &str) -> ToolCall {
         ToolCall { id: "1".into(), name: name.into(), arguments: "{}".into(), raw: None }
+    }
+
+    #[test]
+    fn rules_and_hooks_can_name_every_tool() {
+        let all = ToolSettings { fetch: Some(fetch_url::Settings::default()), ..ToolSettings::default() };
+        assert_eq!(Toolbox::standard(&all).tools.into_keys().collect::<Vec<_>>(), NAMES);
     }
 
     fn names(toolbox: &Toolbox) -> Vec<&str> {

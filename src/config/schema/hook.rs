@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     protocol::HookKind,
-    tools::{ToolSettings, Toolbox, hook::DEFAULT_TIMEOUT},
+    tools::{self, hook::DEFAULT_TIMEOUT},
 };
 
 use super::types::{Seconds, Shell};
@@ -101,13 +101,11 @@ fn table(place: &str, entry: &Value) -> Result<HookTable, String> {
         }
         Some(tools) => {
             // A check of a tool that there is not would never be asked.
-            let known = Toolbox::standard(&ToolSettings::default());
-            if let Some(name) = tools.iter().find(|name| !known.names().any(|known| known == name.as_str())) {
+            if let Some(name) = tools.iter().find(|name| !tools::NAMES.contains(&name.as_str())) {
                 let name: String = name.chars().take(super::LONGEST_NAME).collect();
-                let known: Vec<_> = known.names().collect();
                 return Err(format!(
                     "{place}.tools: there is no tool {name}; use some of {}",
-                    known.join(", ")
+                    tools::NAMES.join(", ")
                 ));
             }
         }
