@@ -52,6 +52,7 @@ impl Session {
         let encoding = self.client().encoding;
         let change = || self.workspace.overlay().change(uri, version, &changes, encoding);
         let result = self.trails.follow(uri, (version, &changes, encoding), change);
+        self.follow_taken();
         self.document_changed();
         if let Err(reason) = result {
             self.lose(uri, &reason);

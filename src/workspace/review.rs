@@ -32,7 +32,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
     ops,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use super::{EditProposal, FileEdit, FilePath, FileText, Workspace, edit::Conflict};
@@ -49,6 +52,8 @@ use tracked::{Look, Tracked};
 #[derive(Debug)]
 pub struct Review {
     state: Mutex<State>,
+    /// Whether a file may become what taken hunks make of it, so that typing elsewhere waits for nobody who looks.
+    is_expecting: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -152,7 +157,7 @@ impl Taken {
 impl Review {
     /// Open files are followed from now on, others from the first look at them. Reads no disk.
     pub fn new(proposal: EditProposal, workspace: &Workspace) -> Self {
-        let review = Self { state: Mutex::default() };
+        let review = Self { state: Mutex::default(), is_expecting: AtomicBool::default() };
         review.add(proposal, workspace);
         review
     }
@@ -237,7 +242,7 @@ impl Review {
         let Parted { files, left_out } = part(&looks, workspace, |unit| meant.contains(&unit));
         let taken: BTreeSet<HunkId> = files.iter().flat_map(|file| file.hunks.iter().copied()).collect();
         self.put_back(&meant.difference(&taken).copied().collect::<Vec<_>>());
-        self.state().expect(&looks, &files);
+        self.expect(&looks, &files);
         match files.is_empty() {
             true => Err(left_out),
             false => Ok(Taken { files, left_out }),
@@ -252,6 +257,19 @@ impl Review {
             file.catch_up(workspace);
         }
         state.remove(hunks);
+    }
+
+    /// A buffer has changed. Where hunks were taken, its text may be what they make of it, and soon be another: it is looked
+    /// at now. Elsewhere this does nothing. Reads no disk.
+    pub fn follow_taken(&self, workspace: &Workspace) {
+        if !self.is_expecting.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = self.state();
+        for file in state.files.values_mut().filter(|file| file.is_expecting()) {
+            file.catch_up(workspace);
+        }
+        self.is_expecting.store(state.files.values().any(Tracked::is_expecting), Ordering::Relaxed);
     }
 
     /// Hunks that were taken and did not come about wait again.
@@ -307,6 +325,12 @@ impl Review {
             out.push_str(&file.edit.diff());
         }
         out
+    }
+
+    fn expect(&self, looks: &[Look], taken: &[TakenFile]) {
+        let mut state = self.state();
+        state.expect(looks, taken);
+        self.is_expecting.store(state.files.values().any(Tracked::is_expecting), Ordering::Relaxed);
     }
 
     fn look_at_all(&self, workspace: &Workspace) -> Vec<Look> {

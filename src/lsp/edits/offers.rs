@@ -219,6 +219,13 @@ impl Session {
         Some(Arc::clone(&self.offers.get(thread_id)?.review))
     }
 
+    /// A buffer has changed, maybe by an edit that was taken.
+    pub(in crate::lsp) fn follow_taken(&self) {
+        for offer in self.offers.iter() {
+            offer.review.follow_taken(&self.workspace);
+        }
+    }
+
     /// What waits, the newest first.
     pub(in crate::lsp) fn offers_by_age(&self) -> Vec<(ThreadId, Offer)> {
         let mut offers: Vec<_> =

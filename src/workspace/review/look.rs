@@ -227,7 +227,7 @@ fn range(place: &Place) -> Option<&ops::Range<usize>> {
     }
 }
 
-fn pending<'a>(
+pub(super) fn pending<'a>(
     unit: &'a Unit,
     places: &'a [Place],
 ) -> impl Iterator<Item = (&'a Lines, &'a ops::Range<usize>)> {

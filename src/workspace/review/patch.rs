@@ -28,7 +28,7 @@ const MUCH: usize = 128;
 /// The difference between an old text and the text of now. All bytes outside its stretches are the same in both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patch {
-    /// Ordered, with at least one byte between two.
+    /// Ordered, with at least one byte between two that are not meant.
     stretches: Vec<Stretch>,
     /// The last splices that changed it, to find those that take one back.
     steps: VecDeque<Step>,
@@ -41,6 +41,9 @@ pub(super) struct Stretch {
     pub(super) new: ops::Range<usize>,
     /// Since the texts were last compared there.
     change: Change,
+    /// It is known what came there in whose place: no comparison says otherwise, and it stays apart from what changes
+    /// beside it. Lines that came so are others than those of the old text, even where they say the same.
+    is_meant: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +67,14 @@ impl Stretch {
         self.new.end.cast_signed() - self.old.end.cast_signed()
     }
 
+    /// Whether a splice changes nothing but what came in its place.
+    fn holds(&self, splice: Splice) -> bool {
+        let end = splice.at + splice.removed;
+        // What is put at its end, of which nothing was removed, stands beside it.
+        let is_beside = splice.removed == 0 && (splice.at == self.new.start || splice.at == self.new.end);
+        self.new.start <= splice.at && end <= self.new.end && (self.new.is_empty() || !is_beside)
+    }
+
     /// The same with the rest of the lines in which it begins and ends. Bytes that came or went may be said to have done
     /// so at several places, as the line end and the text of a line typed behind another line; in whole lines the other
     /// lines are what they were. Stays within `room`, in bytes of the old text.
@@ -79,7 +90,7 @@ impl Stretch {
         Self {
             old: self.old.start - head..self.old.end + tail,
             new: self.new.start - head..self.new.end + tail,
-            change: self.change,
+            ..self.clone()
         }
     }
 }
@@ -102,21 +113,70 @@ impl Patch {
             self.stretches = step.was;
             return;
         }
+        self.remember(splice);
         let is_much = splice.removed.min(splice.inserted) >= MUCH;
-        self.push_as(splice, if is_much { Change::Much } else { Change::Little });
+        let change = if is_much { Change::Much } else { Change::Little };
+        // From the end, so that each stands where it is said to stand.
+        for part in self.parts(splice).into_iter().rev() {
+            self.put(part, change);
+        }
     }
 
-    /// Follows one change that is told as it was meant: while no other touches it, no comparison of the texts decides what
-    /// it was.
-    pub(super) fn push_as_meant(&mut self, splice: Splice) {
-        self.push_as(splice, Change::None);
-    }
-
-    fn push_as(&mut self, splice: Splice, change: Change) {
+    /// Follows one change that is told as it was meant, with where in the old text it belongs.
+    pub(super) fn push_as_meant(&mut self, splice: Splice, old_at: usize) {
         self.remember(splice);
         let end = splice.at + splice.removed;
-        let first = self.stretches.partition_point(|stretch| stretch.new.end < splice.at);
-        let last = self.stretches.partition_point(|stretch| stretch.new.start <= end).max(first);
+        let is_above = |stretch: &Stretch| stretch.new.end <= splice.at && stretch.old.end <= old_at;
+        let first = self.stretches.partition_point(is_above);
+        let last = self.stretches.partition_point(|stretch| is_above(stretch) || stretch.new.start < end);
+        self.merge(first..last, splice, (Change::None, true));
+    }
+
+    /// A splice that only removes, cut where what it removes was meant to come, and where that ends.
+    fn parts(&self, splice: Splice) -> Vec<Splice> {
+        let end = splice.at + splice.removed;
+        if splice.inserted > 0 {
+            return vec![splice];
+        }
+        let first = self.stretches.partition_point(|stretch| stretch.new.end <= splice.at);
+        let crossed = self.stretches.iter().skip(first).take_while(|stretch| stretch.new.start < end);
+        let cuts = crossed
+            .filter(|stretch| stretch.is_meant)
+            .flat_map(|stretch| [stretch.new.start, stretch.new.end])
+            .filter(|&cut| cut < end);
+        let mut at = splice.at;
+        let mut parts = Vec::new();
+        for cut in cuts.chain([end]) {
+            if cut > at {
+                parts.push(Splice { at, removed: cut - at, inserted: 0 });
+                at = cut;
+            }
+        }
+        parts
+    }
+
+    fn put(&mut self, splice: Splice, change: Change) {
+        let end = splice.at + splice.removed;
+        let mut first = self.stretches.partition_point(|stretch| stretch.new.end < splice.at);
+        let mut last = self.stretches.partition_point(|stretch| stretch.new.start <= end).max(first);
+        let touched = self.stretches.get(first..last).unwrap_or_default();
+        let held = touched.iter().position(|stretch| stretch.is_meant && stretch.holds(splice));
+        if let Some(held) = held {
+            return self.merge(first + held..first + held + 1, splice, (change, true));
+        }
+        // Those that are meant and only touched stay what they are.
+        let is_above = |stretch: &Stretch| stretch.is_meant && stretch.new.end <= splice.at;
+        let is_below = |stretch: &Stretch| stretch.is_meant && stretch.new.start >= end;
+        let (above, below) = (touched.iter().rposition(is_above), touched.iter().position(is_below));
+        last = below.map_or(last, |below| first + below);
+        first = above.map_or(first, |above| first + above + 1);
+        self.merge(first..last.max(first), splice, (change, false));
+    }
+
+    /// Makes one stretch of these, which a splice touches, and of what it did.
+    fn merge(&mut self, range: ops::Range<usize>, splice: Splice, (change, is_meant): (Change, bool)) {
+        let ops::Range { start: first, end: last } = range;
+        let end = splice.at + splice.removed;
         let touched = self.stretches.get(first..last).unwrap_or_default();
         let shift = self.shift_before(first);
         // Bytes at the ends of the splice that no stretch covers are those of the old text.
@@ -133,6 +193,7 @@ impl Patch {
             old: start.saturating_add_signed(-shift)..old_end,
             new: start..new_end - splice.removed + splice.inserted,
             change,
+            is_meant,
         };
         for stretch in self.stretches.iter_mut().skip(last) {
             stretch.new.start = stretch.new.start - splice.removed + splice.inserted;
@@ -180,6 +241,13 @@ impl Patch {
                 compared.push(stretch);
                 continue;
             }
+            if stretch.is_meant {
+                // What was put in its place may be what stood there.
+                if old.get(stretch.old.clone()) != now.text.get(stretch.new.clone()) {
+                    compared.push(stretch);
+                }
+                continue;
+            }
             let start = compared.last().map_or(0, |last| last.old.end);
             let end = rest.peek().map_or(old.len(), |next| next.old.start);
             let whole = stretch.in_lines(old, now, start..end);
@@ -193,7 +261,8 @@ impl Patch {
             let mut compare = if by_lines { whole } else { stretch };
             // A byte order mark that came to the buffer is no part of its first line.
             if compare.new.start < now.mark {
-                compared.push(Stretch { old: 0..0, new: 0..now.mark, change: Change::None });
+                let new = 0..now.mark;
+                compared.push(Stretch { old: 0..0, new, change: Change::None, is_meant: false });
                 compare.new.start = now.mark.min(compare.new.end);
             }
             let old_text = old.get(compare.old.clone()).unwrap_or_default();
@@ -206,6 +275,7 @@ impl Patch {
                 old: compare.old.start + old.start..compare.old.start + old.end,
                 new: compare.new.start + new.start..compare.new.start + new.end,
                 change: compare.change,
+                is_meant: false,
             }));
         }
         self.stretches = compared;
@@ -218,7 +288,8 @@ impl Patch {
         self.stretches.dedup_by(|next, last| {
             let gap = last.old.end..next.old.start;
             let change = last.change.max(next.change);
-            let is_one = gap.is_empty() || change != Change::None && !has_line(old, gap);
+            let is_known = last.is_meant || next.is_meant;
+            let is_one = !is_known && (gap.is_empty() || change != Change::None && !has_line(old, gap));
             if is_one {
                 last.old.end = next.old.end;
                 last.new.end = next.new.end;

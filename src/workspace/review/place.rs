@@ -2,7 +2,7 @@
 
 use std::ops;
 
-use super::patch::Patch;
+use super::patch::{Patch, Stretch};
 use crate::workspace::position::starts_line;
 
 /// A stretch of lines of the old text (the base) that becomes a stretch of the text after.
@@ -134,7 +134,9 @@ fn place_insertion(lines: &Lines, patch: &Patch, texts: Texts<'_>) -> Place {
 
     let stretches = patch.stretches();
     let index = stretches.partition_point(|stretch| stretch.old.end < at);
-    let Some(stretch) = stretches.get(index).filter(|stretch| stretch.old.start <= at) else {
+    let count = stretches.iter().skip(index).take_while(|stretch| stretch.old.start <= at).count();
+    let touching = stretches.get(index..index + count).unwrap_or_default();
+    let (Some(first), Some(last)) = (touching.first(), touching.last()) else {
         let place = at.saturating_add_signed(patch.shift_before(index));
         let is_empty = above.is_none() && below.is_none();
         let fits = stays_above(place) || stays_below(place) || is_empty;
@@ -144,12 +146,14 @@ fn place_insertion(lines: &Lines, patch: &Patch, texts: Texts<'_>) -> Place {
         };
     };
     let after = texts.after.get(lines.after.clone()).unwrap_or_default();
-    if stretch.old.is_empty() && texts.now.text.get(stretch.new.clone()) == Some(after) {
+    let is_done =
+        |stretch: &Stretch| stretch.old.is_empty() && texts.now.text.get(stretch.new.clone()) == Some(after);
+    if touching.iter().any(is_done) {
         return Place::Done;
     }
     // What was typed between the two lines leaves both; the hunk goes with the line below, as all hunks do.
-    let before_it = Some(stretch.new.start).filter(|_| stretch.old.start == at);
-    let behind_it = Some(stretch.new.end).filter(|_| stretch.old.end == at);
+    let before_it = Some(first.new.start).filter(|_| first.old.start == at);
+    let behind_it = Some(last.new.end).filter(|_| last.old.end == at);
     let candidates =
         [behind_it.filter(|&place| stays_below(place)), before_it.filter(|&place| stays_above(place))];
     let others =
@@ -157,6 +161,6 @@ fn place_insertion(lines: &Lines, patch: &Patch, texts: Texts<'_>) -> Place {
     let mut places = candidates.into_iter().chain(others).flatten();
     match places.find(|&place| texts.now.starts_line(place)) {
         Some(place) => Place::Pending(place..place),
-        None => Place::Conflict(stretch.new.clone()),
+        None => Place::Conflict(first.new.start..last.new.end),
     }
 }

@@ -43,6 +43,7 @@ impl Fixture {
         let uri = paths::to_uri(&self.project.root.join("a.txt"));
         let overlay = self.project.workspace.overlay();
         overlay.change(&uri, self.version, &[change], Encoding::Utf8).unwrap();
+        self.review.follow_taken(&self.project.workspace);
     }
 
     /// Replaces bytes of the buffer as an editor does.

@@ -9,6 +9,7 @@ use std::{
 use super::{
     HunkId, HunkKind, TakenFile,
     differences::differences,
+    look::pending,
     patch::Patch,
     place::{Lines, Place, Text, Texts, first_line_end, line_end, place},
 };
@@ -63,6 +64,8 @@ struct Expected {
     text: String,
     /// From the base to that text, by the lines that the user was shown.
     patch: Patch,
+    /// How many other texts may still be seen before it.
+    patience: usize,
 }
 
 /// Splices that are kept to see whether all of them were taken back.
@@ -71,6 +74,10 @@ const MAX_SPLICES: usize = 1_024;
 /// Edits of one file that are expected at once; more than one wait only while several who take hunks are asked about
 /// theirs. Each is a copy of the file.
 const MAX_EXPECTED: usize = 2;
+
+/// Texts that are seen before an expected one is given up: it did not come about, or something else was typed meanwhile.
+/// An editor may tell of an edit in one message for each of its places.
+const PATIENCE: usize = 64;
 
 /// A file as it was at one look.
 #[derive(Debug)]
@@ -124,26 +131,34 @@ impl Tracked {
     /// What the editor tells of it says less. Lines that come behind equal ones, or at the end of a text, it may say to
     /// have come elsewhere among them, which makes the same text; hunks that wait there would end on the wrong side.
     pub(super) fn expect(&mut self, look: &Look, TakenFile { edit, hunks }: &TakenFile) {
-        let (Some(after), Some(stretches)) = (&edit.after, &edit.stretches) else { return };
+        let Some(after) = &edit.after else { return };
         let waits_for_others = self.basis.kind == HunkKind::Lines && hunks.len() < self.units.len();
         // Who looked meanwhile may have seen another text.
         if !waits_for_others || !Arc::ptr_eq(&look.seen, &self.seen) {
             return;
         }
-        let mark = Text::of_buffer(&self.seen).mark;
         let mut patch = self.patch.clone();
-        for stretch in stretches {
-            patch.push_as_meant(Splice {
-                at: mark + stretch.after.start,
-                removed: stretch.before.len(),
-                inserted: stretch.after.len(),
-            });
+        let mut grown = 0;
+        let is_taken = |unit: &Unit| hunks.contains(&unit.id);
+        let taken = look.units.iter().filter(|(unit, _)| is_taken(unit));
+        for (lines, now) in taken.flat_map(|(unit, places)| pending(unit, places)) {
+            let (range, new) = self.basis.replacement(lines, now, &self.seen);
+            let at = range.start.saturating_add_signed(grown);
+            let splice = Splice { at, removed: range.len(), inserted: new.len() };
+            patch.push_as_meant(splice, lines.base.start);
+            grown += new.len().cast_signed() - range.len().cast_signed();
         }
+        let mark = Text::of_buffer(&self.seen).mark;
         if self.expected.len() == MAX_EXPECTED {
             self.expected.pop_front();
         }
         let text = format!("{}{after}", self.seen.get(..mark).unwrap_or_default());
-        self.expected.push_back(Expected { text, patch });
+        self.expected.push_back(Expected { text, patch, patience: PATIENCE });
+    }
+
+    /// Whether one of the next texts may be what hunks make that were taken.
+    pub(super) fn is_expecting(&self) -> bool {
+        !self.expected.is_empty()
     }
 
     pub(super) fn has_any(&self, hunks: &[HunkId]) -> bool {
@@ -223,7 +238,12 @@ impl Tracked {
                 self.patch = expected.patch;
             }
             self.expected.clear();
-        } else if self.seen == self.basis.base && self.is_taken_back() {
+            self.patch.settle(&self.basis.base, &self.seen);
+            return;
+        }
+        self.expected.iter_mut().for_each(|expected| expected.patience -= 1);
+        self.expected.retain(|expected| expected.patience > 0);
+        if self.seen == self.basis.base && self.is_taken_back() {
             self.patch.clear();
             self.splices = Some(Vec::new());
         }

@@ -20,6 +20,14 @@ fn any_text() -> impl Strategy<Value = String> {
     })
 }
 
+fn lines(text: &str) -> Vec<String> {
+    LineStarts::new(text).lines(text).map(str::to_owned).collect()
+}
+
+fn contents(lines: &[String]) -> Vec<&str> {
+    lines.iter().map(|line| line.trim_end_matches(['\r', '\n'])).collect()
+}
+
 /// How an editor tells of an edit that it made.
 #[derive(Clone, Copy, Debug)]
 enum Tells {
@@ -101,6 +109,21 @@ fn lines_added_behind_a_blank_last_line_leave_those_that_wait_above_it_there() {
 }
 
 #[test]
+fn a_line_that_came_with_a_hunk_is_not_the_equal_one_that_was_deleted_beside_it() {
+    let mut fixture = Fixture::new("1\na\n2\n", "1\nnew\na\nb\na\n");
+    let last = fixture.hunks()[1].id;
+    fixture.accept(last, Tells::Each, false);
+    assert_eq!(fixture.text(), "1\na\nb\na\n");
+    fixture.type_over("1\na\n", "");
+    expect![[r#"
+        1: "" -> "new\n" at 0..0, you changed line 1 of a.txt, which the agent also edits. Undo your change or reject that edit
+    "#]]
+    .assert_eq(&fixture.shown());
+    fixture.replace(0..0, "1\na\n");
+    assert_eq!(fixture.take(&Selection::All).as_deref(), Ok("1\nnew\na\nb\na\n"));
+}
+
+#[test]
 fn a_block_that_was_cut_takes_its_hunks_along_though_an_equal_one_is_pasted() {
     let block = "{\nsay\n}\n";
     let before = block.repeat(2);
@@ -133,6 +156,180 @@ fn of_an_editor_that_sends_whole_texts_an_equal_text_is_the_same_text() {
     assert_eq!(fixture.take(&Selection::All), Ok(before.replace("say", "shout")));
 }
 
+#[derive(Clone, Debug)]
+enum Act {
+    /// A whole line above a line.
+    Add(usize, &'static str),
+    Delete(usize, usize),
+    /// A character at the beginning of a line.
+    Type(usize),
+    /// Takes back the last of these.
+    Undo,
+    Accept(usize, Tells, bool),
+    Reject(usize),
+    Look,
+}
+
+fn any_act() -> impl Strategy<Value = Act> {
+    let number = || 0usize..100;
+    prop_oneof![
+        4 => (number(), prop::sample::select(vec!["a\n", "b\n", "\n", "u\n"]))
+            .prop_map(|(at, line)| Act::Add(at, line)),
+        3 => (number(), 1usize..4).prop_map(|(at, count)| Act::Delete(at, count)),
+        2 => number().prop_map(Act::Type),
+        3 => Just(Act::Undo),
+        5 => (number(), any_tells(), any::<bool>()).prop_map(|(at, tells, first)| Act::Accept(at, tells, first)),
+        1 => number().prop_map(Act::Reject),
+        2 => Just(Act::Look),
+    ]
+}
+
+/// Where a line of the text of now comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// This line of the text before.
+    Base(usize),
+    /// A hunk that stood at these lines of the text before.
+    Hunk(usize, usize),
+    User,
+}
+
+/// A text whose lines are known apart, whatever they say.
+struct Known {
+    fixture: Fixture,
+    /// As they were shown first.
+    first: Vec<HunkView>,
+    base: Vec<String>,
+    origins: Vec<Origin>,
+    /// For each change of the user the bytes that it made, those that stood there, and where the lines were from.
+    undo: Vec<(ops::Range<usize>, String, Vec<Origin>)>,
+    looks_always: bool,
+}
+
+impl Known {
+    fn change(&mut self, bytes: ops::Range<usize>, new: &str, origins: Vec<Origin>) {
+        let old = self.fixture.text()[bytes.clone()].to_owned();
+        let was = std::mem::replace(&mut self.origins, origins);
+        self.undo.push((bytes.start..bytes.start + new.len(), old, was));
+        self.fixture.replace(bytes, new);
+    }
+
+    fn act(&mut self, act: &Act) {
+        let text = self.fixture.text();
+        let starts = LineStarts::new(&text);
+        let mut origins = self.origins.clone();
+        let count = origins.len();
+        match *act {
+            Act::Add(at, line) => {
+                let at = at % (count + 1);
+                let byte = starts.start(&text, at);
+                if at == count && !text.is_empty() && !text.ends_with('\n') {
+                    return;
+                }
+                origins.insert(at, Origin::User);
+                self.change(byte..byte, line, origins);
+            }
+            Act::Delete(at, lines) if count > 0 => {
+                let at = at % count;
+                let end = (at + lines).min(count);
+                origins.drain(at..end);
+                self.change(starts.start(&text, at)..starts.start(&text, end), "", origins);
+            }
+            Act::Type(at) if count > 0 => {
+                let byte = starts.start(&text, at % count);
+                origins[at % count] = Origin::User;
+                self.change(byte..byte, "t", origins);
+            }
+            Act::Undo => {
+                if let Some((bytes, old, was)) = self.undo.pop() {
+                    self.origins = was;
+                    self.fixture.replace(bytes, &old);
+                }
+            }
+            Act::Accept(number, tells, answers_first) => self.accept(number, tells, answers_first),
+            Act::Reject(number) => {
+                let hunks = self.fixture.hunks();
+                if let Some(hunk) = hunks.get(number % hunks.len().max(1)) {
+                    self.fixture.review.rejected(&Selection::Hunk(hunk.id));
+                }
+            }
+            Act::Look => self.look(),
+            Act::Delete(..) | Act::Type(_) => {}
+        }
+    }
+
+    fn first(&self, hunk: &HunkView) -> ops::Range<usize> {
+        self.first.iter().find(|first| first.id == hunk.id).unwrap().lines_now.clone()
+    }
+
+    fn accept(&mut self, number: usize, tells: Tells, answers_first: bool) {
+        self.look();
+        let mut hunks = self.fixture.hunks();
+        hunks.retain(|hunk| hunk.state == HunkState::Pending);
+        let Some(hunk) = hunks.get(number % hunks.len().max(1)) else { return };
+        let first = self.first(hunk);
+        let mut expected = lines(&self.fixture.text());
+        expected.splice(hunk.lines_now.clone(), lines(&hunk.after));
+        let new = vec![Origin::Hunk(first.start, first.end); lines(&hunk.after).len()];
+        self.origins.splice(hunk.lines_now.clone(), new);
+        self.fixture.accept(hunk.id, tells, answers_first);
+        let now = lines(&self.fixture.text());
+        assert_eq!(contents(&now), contents(&expected), "{hunk:?}");
+        self.undo.clear();
+    }
+
+    /// Each hunk stands between what stood above it and what stood below it, and is in no conflict while its lines are
+    /// there.
+    fn look(&self) {
+        let now = lines(&self.fixture.text());
+        assert_eq!(now.len(), self.origins.len());
+        for hunk in self.fixture.hunks() {
+            let first = self.first(&hunk);
+            let place = &hunk.lines_now;
+            let is_above = |origin: &Origin| match *origin {
+                Origin::Base(line) => line < first.start,
+                Origin::Hunk(start, end) => (start, end) < (first.start, first.end),
+                Origin::User => true,
+            };
+            let is_below = |origin: &Origin| match *origin {
+                Origin::Base(line) => line >= first.end,
+                Origin::Hunk(start, end) => (start, end) > (first.start, first.end),
+                Origin::User => true,
+            };
+            let shown = || format!("{hunk:?}, first at {first:?}, in {now:?} of {:?}", self.origins);
+            match hunk.state {
+                HunkState::Conflict(_) => {
+                    let whole: Vec<_> = first.clone().map(Origin::Base).collect();
+                    let is_whole =
+                        !whole.is_empty() && self.origins.windows(whole.len()).any(|lines| lines == whole);
+                    assert!(!is_whole || !self.looks_always, "in conflict: {}", shown());
+                }
+                _ => {
+                    assert!(self.origins[..place.start].iter().all(is_above), "too low: {}", shown());
+                    assert!(self.origins[place.end..].iter().all(is_below), "too high: {}", shown());
+                    let before = lines(&hunk.before);
+                    assert_eq!(contents(&now[place.clone()]), contents(&before), "{}", shown());
+                    let is_same = |one: Option<&String>, other: Option<&String>| {
+                        one.zip(other).is_some_and(|(one, other)| {
+                            contents(std::slice::from_ref(one)) == contents(std::slice::from_ref(other))
+                        })
+                    };
+                    let above =
+                        |lines: &[String], at: usize| at.checked_sub(1).and_then(|at| lines.get(at).cloned());
+                    let is_held =
+                        is_same(above(&self.base, first.start).as_ref(), above(&now, place.start).as_ref())
+                            || is_same(self.base.get(first.start), now.get(place.start));
+                    assert!(
+                        !before.is_empty() || is_held || self.base.is_empty(),
+                        "held by nothing: {}",
+                        shown()
+                    );
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn hunks_accepted_in_any_order_come_about_where_they_were_shown(
@@ -151,5 +348,25 @@ proptest! {
             fixture.accept(accepted.last().unwrap().id, tells, answers_first);
             prop_assert_eq!(fixture.text(), with_hunks(&before, &accepted));
         }
+    }
+
+    #[test]
+    fn hunks_stay_between_what_stood_above_them_and_what_stood_below(
+        before in any_text(), after in any_text(), acts in prop::collection::vec(any_act(), 1..16),
+        looks_always: bool,
+    ) {
+        prop_assume!(before != after);
+        let fixture = Fixture::new(&before, &after);
+        let base = lines(&before);
+        let origins = (0..base.len()).map(Origin::Base).collect();
+        let first = fixture.hunks();
+        let mut known = Known { fixture, first, base, origins, undo: Vec::new(), looks_always };
+        for act in &acts {
+            known.act(act);
+            if looks_always {
+                known.look();
+            }
+        }
+        known.look();
     }
 }
