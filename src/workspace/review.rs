@@ -26,10 +26,11 @@ mod onto;
 mod patch;
 mod place;
 mod renew;
+mod state;
 mod tracked;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fmt::Write,
     ops,
     sync::{
@@ -43,6 +44,7 @@ pub(super) use differences::{Pair, differences, with_all_places};
 use look::{Parted, part, part_waiting};
 pub use onto::Onto;
 pub use renew::Added;
+use state::State;
 use tracked::{Look, Tracked};
 
 /// A proposal that waits. Shared by all who show or take edits; no method waits for another's I/O.
@@ -54,14 +56,6 @@ pub struct Review {
     state: Mutex<State>,
     /// Whether a file may become what taken hunks make of it, so that typing elsewhere waits for nobody who looks.
     is_expecting: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// By the paths of their edits; each has something that waits.
-    files: BTreeMap<FilePath, Tracked>,
-    /// The name of the next hunk.
-    next: u32,
 }
 
 /// The name of a hunk, or of a file that is taken as a whole; never given twice by one review.
@@ -249,6 +243,13 @@ impl Review {
         }
     }
 
+    /// Whether the user has made some hunk of a selection himself: the text reads as it would make it. Reads the disk.
+    pub fn is_there_already(&self, workspace: &Workspace, selection: &Selection) -> bool {
+        let shown: BTreeSet<HunkId> = self.hunks(workspace).iter().map(|view| view.id).collect();
+        let is_meant = self.is_in(selection);
+        self.ids().difference(&shown).any(|id| is_meant(*id))
+    }
+
     /// The editor has applied these hunks: they wait no more. The change that it tells of may come before or after; one
     /// that came is taken in at once, before it is mixed with what is typed next. Reads no disk.
     pub fn accepted(&self, workspace: &Workspace, hunks: &[HunkId]) {
@@ -366,68 +367,6 @@ impl Review {
     fn state(&self) -> MutexGuard<'_, State> {
         // Every change of the state is whole before the guard goes, so a panic elsewhere does not spoil it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn file_at(&self, path: &FilePath) -> Option<&Tracked> {
-        let moved = || self.files.values().find(|file| file.basis.edit.origin() == path);
-        self.files.get(path).or_else(moved)
-    }
-
-    /// Marks what a selection means, with what is tied to it, as taken: those hunks that were not taken yet, and the
-    /// paths of their edits.
-    fn reserve(&mut self, selection: &Selection) -> (BTreeSet<HunkId>, Vec<FilePath>) {
-        let names_hunk = |id: HunkId| match selection {
-            Selection::Hunk(one) => id == *one,
-            Selection::Hunks(many) => many.contains(&id),
-            Selection::File(_) | Selection::All => false,
-        };
-        let meant_paths: BTreeSet<FilePath> = match selection {
-            Selection::All => self.files.keys().cloned().collect(),
-            Selection::File(path) => {
-                self.file_at(path).map(|file| file.basis.together.clone()).unwrap_or_default()
-            }
-            Selection::Hunk(_) | Selection::Hunks(_) => {
-                let named =
-                    self.files.values().filter(|file| file.units.iter().any(|unit| names_hunk(unit.id)));
-                named.flat_map(|file| file.basis.together.iter().cloned()).collect()
-            }
-        };
-        let is_by_hunk = matches!(selection, Selection::Hunk(_) | Selection::Hunks(_));
-        let mut meant = BTreeSet::new();
-        let mut paths = Vec::new();
-        for path in meant_paths {
-            let Some(file) = self.files.get_mut(&path) else { continue };
-            let is_single = is_by_hunk && file.basis.kind == HunkKind::Lines;
-            let is_meant = |id: HunkId| !is_single || names_hunk(id);
-            for unit in file.units.iter_mut().filter(|unit| !unit.is_taken && is_meant(unit.id)) {
-                unit.is_taken = true;
-                meant.insert(unit.id);
-                if paths.last() != Some(&path) {
-                    paths.push(path.clone());
-                }
-            }
-        }
-        (meant, paths)
-    }
-
-    /// Hunks were taken at these looks.
-    fn expect(&mut self, looks: &[Look], taken: &[TakenFile]) {
-        for taken in taken {
-            let path = &taken.edit.path;
-            let look = looks.iter().find(|look| look.basis.edit.path == *path);
-            if let (Some(look), Some(file)) = (look, self.files.get_mut(path)) {
-                file.expect(look, taken);
-            }
-        }
-    }
-
-    fn remove(&mut self, hunks: &[HunkId]) {
-        for file in self.files.values_mut() {
-            file.units.retain(|unit| !hunks.contains(&unit.id));
-        }
-        self.files.retain(|_, file| !file.units.is_empty());
     }
 }
 

@@ -88,6 +88,21 @@ fn reject_drops_one_file_or_all() {
 }
 
 #[test]
+fn an_edit_that_the_user_made_himself_is_there_already() {
+    let (project, model) = (Project::new(TWO_FILES), model_that_edits_both(Wire::Responses));
+    let (mut client, _) = proposed(&project, &model);
+    let uri = client.uri("/a.txt");
+    client.open("/a.txt");
+    client.change("/a.txt", [0, 0, 0, 1], "AA");
+
+    let accepted = client.command("askls.acceptEdits", json!({"uri": uri}));
+
+    assert_eq!(accepted["applied"], false);
+    assert_eq!(accepted["reason"], "the text reads already as the edit would make it");
+    assert_eq!(client.command("askls.acceptEdits", json!({}))["files"], json!([client.uri("/b.txt")]));
+}
+
+#[test]
 fn show_gives_the_whole_difference_and_changes_nothing() {
     on_every_wire(|wire| {
         let (project, model) = (Project::new(TWO_FILES), model_that_edits_both(wire));

@@ -78,14 +78,15 @@ impl Session {
         };
         let (taking, left_out) = match self.take(thread_id, review, selection).await {
             Ok(taken) => taken,
-            Err(left_out) if left_out.is_empty() => {
+            Err(Untaken { left_out, is_there_already }) if left_out.is_empty() => {
                 return Accepted::refused(match selection {
+                    _ if is_there_already => "the text reads already as the edit would make it",
                     Selection::All => "there are no proposed edits",
                     Selection::File(_) => "there are no proposed edits in this file",
                     Selection::Hunk(_) | Selection::Hunks(_) => "this edit is no longer proposed",
                 });
             }
-            Err(left_out) => return Accepted::conflict(&left_out, 0),
+            Err(Untaken { left_out, .. }) => return Accepted::conflict(&left_out, 0),
         };
         if !left_out.is_empty() && conflicting == Conflicting::Refuse {
             let others = taking.files.iter().map(|file| file.hunks.len()).sum();
@@ -149,11 +150,15 @@ impl Session {
         thread_id: &ThreadId,
         review: Arc<Review>,
         selection: &Selection,
-    ) -> Result<(Taking, Vec<Conflict>), Vec<Conflict>> {
+    ) -> Result<(Taking, Vec<Conflict>), Untaken> {
         let (session, thread_id, selection) = (Arc::clone(self), thread_id.clone(), selection.clone());
         // Should nobody wait for it any more, what was taken is dropped with the result, and so put back.
         let take = move || {
-            let taken = review.take(&session.workspace, &selection)?;
+            let taken = review.take(&session.workspace, &selection).map_err(|left_out| Untaken {
+                is_there_already: left_out.is_empty()
+                    && review.is_there_already(&session.workspace, &selection),
+                left_out,
+            })?;
             let whose = session.whose(&thread_id, &review, &taken);
             let files = taken.files;
             let taking = Taking { session, thread_id, whose, review, files, is_with_editor: false };
@@ -161,7 +166,7 @@ impl Session {
         };
         tokio::task::spawn_blocking(take).await.unwrap_or_else(|error| {
             tracing::error!(%error, "proposed edits cannot be compared with their files");
-            Err(Vec::new())
+            Err(Untaken::default())
         })
     }
 
@@ -247,6 +252,15 @@ fn listed<'a>(ids: impl Iterator<Item = &'a HunkId> + Clone) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
+}
+
+/// Why nothing of a selection was taken.
+#[derive(Debug, Default)]
+struct Untaken {
+    /// What does not fit any more.
+    left_out: Vec<Conflict>,
+    /// The user has made some of it himself.
+    is_there_already: bool,
 }
 
 /// Hunks that were taken out of a review. Dropped, they are offered again.
