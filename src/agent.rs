@@ -27,7 +27,7 @@ use crate::{
     workspace::TurnFiles,
 };
 
-pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Question, Rule, Rules};
+pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Outside, Question, Rule, Rules};
 pub use edits::{EditApplier, EditFate, EditOutcome, Reach};
 pub use guardrails::{Guard, Guardrails};
 pub use limits::{Limits, OnLimit, RepeatedCalls, UnknownTools};

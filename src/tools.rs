@@ -423,6 +423,8 @@ impl<T: Tool> ErasedTool for Typed<T> {
 mod tests {
     #[cfg(unix)]
     mod boundaries;
+    #[cfg(unix)]
+    mod outside;
     mod secrets;
 
     use expect_test::expect;

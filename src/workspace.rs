@@ -27,7 +27,9 @@ pub mod review;
 mod roots;
 pub mod search;
 mod shared_ends;
+mod spelling;
 mod suggest;
+pub mod surroundings;
 #[cfg(test)]
 mod testing;
 mod turn_files;
@@ -44,9 +46,10 @@ pub use edit::{EditProposal, FileEdit};
 pub use error::FileError;
 pub use overlay::Overlay;
 pub use paths::FilePath;
-pub use turn_files::{Outlook, StagedChange, TurnFiles};
+pub use surroundings::Surroundings;
+pub use turn_files::{Outlook, Purpose, StagedChange, TurnFiles};
 
-use roots::Roots;
+use roots::{Located, Roots};
 
 /// The roots and the open buffers. Shared by all turns and by the document handlers; no method waits for I/O of
 /// another, and none holds a lock while it does I/O.
@@ -80,6 +83,30 @@ impl Workspace {
     /// As [`TurnFiles::resolve`], for callers that are no turn: edits that are staged only do not count.
     pub fn resolve(&self, path: &str) -> Result<FilePath, FileError> {
         self.folders().resolve(path, &self.overlay, |place| self.overlay.by_real_path(place).is_some())
+    }
+
+    /// The same for a file that may lie outside, since the user named it or askls itself did: whoever asks finds out what
+    /// is known of it, and reaches nothing else.
+    pub fn locate(&self, path: &str) -> Result<FilePath, FileError> {
+        let is_open = |place: &Path| self.overlay.by_real_path(place).is_some();
+        Ok(match self.folders().locate(path, &self.overlay, is_open)? {
+            Located::Inside(file) => file,
+            Located::Outside(outside) => outside.file,
+        })
+    }
+
+    /// The file of a record of this workspace, by the URI of the place where it really was. One that lay outside, which the
+    /// user had allowed then, is found in that very place; whatever else leads outside now is not.
+    pub(crate) fn recorded(&self, uri: &str) -> Result<FilePath, FileError> {
+        let folders = self.folders();
+        let is_open = |place: &Path| self.overlay.by_real_path(place).is_some();
+        match folders.locate(uri, &self.overlay, is_open)? {
+            Located::Inside(file) => Ok(file),
+            Located::Outside(outside) => {
+                let is_itself = outside.file.disk() == paths::from_uri(uri).as_deref();
+                if is_itself && !folders.is_empty() { Ok(outside.file) } else { Err(folders.refusal(uri)) }
+            }
+        }
     }
 
     /// The open buffer of a file or of what is no file.

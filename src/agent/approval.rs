@@ -10,6 +10,7 @@ mod opened;
 mod pattern;
 mod places;
 mod programs;
+mod reach;
 mod readers;
 mod rules;
 mod said;
@@ -33,10 +34,12 @@ use crate::{
 
 pub use grants::Grants;
 pub use ground::Ground;
+pub use reach::{Outside, Reach};
 pub use rules::{Rule, Rules};
 
 use command::Judge;
 use pattern::Holds;
+use reach::Named;
 
 /// The setting `approvals`: what goes ahead without a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +74,7 @@ pub enum Decision {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApprovalPolicy {
     pub approvals: Approvals,
+    pub outside: Outside,
     pub rules: Arc<Rules>,
 }
 
@@ -92,6 +96,8 @@ pub struct Question {
     pub effect: Effect,
     /// All of what will be done: the whole command line, the whole path.
     pub preview: String,
+    /// Where it leaves the workspace, as `outside the workspace, at /etc/hosts`; no setting of `approvals` allows that.
+    pub leading_out: Option<String>,
     /// How and where it is done, as `in the background, in web`; empty where that says nothing.
     pub circumstances: String,
     /// One short reason, in words that follow "since".
@@ -126,18 +132,21 @@ pub trait Approver: Send + Sync {
 }
 
 impl ApprovalPolicy {
-    /// Looks at the disk through `ground` where paths or commands are concerned.
-    pub fn decide(&self, facts: &Facts, grants: &Grants, ground: &dyn Ground) -> Decision {
+    /// About a call that reaches these places. Looks at the disk through `ground` where commands are concerned.
+    pub fn decide(&self, facts: &Facts, reach: &Reach, grants: &Grants, ground: &dyn Ground) -> Decision {
         let rules = &*self.rules;
-        let places: Vec<Place> =
-            facts.access.paths.iter().filter_map(|path| ground.place_of_argument(path)).collect();
-        if let Some(rule) = rules.deny.iter().find(|rule| is_about(rule, facts, &places)) {
+        if let Some(rule) = rules.deny.iter().find(|rule| is_about(rule, facts, reach)) {
             return Decision::Deny { reason: format!("the user's rule `{rule}` forbids it") };
         }
-        if let Some(reason) = facts.access.refused.clone().or_else(|| protected(facts, &places)) {
+        if let Some(reason) = facts.access.refused.clone().or_else(|| self.withheld(facts, reach)) {
             return Decision::Deny { reason };
         }
-        let asking = rules.ask.iter().find(|rule| is_about(rule, facts, &places));
+        // What goes on without a question is refused by the tool.
+        let leads_out = self.outside == Outside::Ask && reach.outside().next().is_some();
+        if leads_out && !reach.is_let_out(facts, rules, grants) {
+            return Decision::Ask { why: "outside is ask".to_owned(), always: reach.rules(facts) };
+        }
+        let asking = rules.ask.iter().find(|rule| is_about(rule, facts, reach));
         let is_granted = grants.hold_same(facts) || asking.is_none() && grants.hold_alike(facts);
         if let Some(rule) = asking.filter(|_| !is_granted) {
             return Decision::Ask { why: format!("of the rule `{rule}` in ask"), always: Vec::new() };
@@ -149,7 +158,7 @@ impl ApprovalPolicy {
         }
         if facts.access.extent == Extent::Below
             && !is_granted
-            && let Some(rule) = rules.guarding().find(|rule| may_show(rule, &places))
+            && let Some(rule) = rules.guarding().find(|rule| may_show(rule, reach))
         {
             return Decision::Ask {
                 why: format!("it may show what the rule `{rule}` is about"),
@@ -161,7 +170,8 @@ impl ApprovalPolicy {
             Effect::Edit => Approvals::Edits,
             Effect::Execute | Effect::Network => Approvals::All,
         };
-        let is_ruled = rules.allow.iter().any(|rule| covers(rule, facts, &places));
+        let is_ruled = rules.allow.iter().any(|rule| covers(rule, facts, reach))
+            || leads_out && reach.is_all(|place| matches!(place, Place::Outside { .. }));
         let is_allowed = self.approvals >= least || is_ruled;
         if let Some(command) = &facts.access.command {
             let is_held = facts.access.is_held;
@@ -188,31 +198,34 @@ impl ApprovalPolicy {
         let always = host.and_then(Rule::of_host).into_iter().collect();
         Decision::Ask { why: format!("approvals is {approvals}"), always }
     }
-}
 
-/// Why an edit can never be made, whatever is allowed: the same texts as the tools' own.
-fn protected(facts: &Facts, places: &[Place]) -> Option<String> {
-    if facts.effect != Effect::Edit {
-        return None;
+    /// Why a file is never read or edited, whatever is allowed: the same texts as the tools' own.
+    fn withheld(&self, facts: &Facts, reach: &Reach) -> Option<String> {
+        reach.named().iter().find_map(|Named { written, place }| {
+            let (nature, is_withheld) = match place {
+                Place::Inside { nature, .. } => (nature, facts.effect == Effect::Edit),
+                Place::Outside { nature, .. } => (nature, self.outside == Outside::Ask),
+            };
+            let error = match nature {
+                Nature::Secret if is_withheld => FileError::Secret(written.clone()),
+                Nature::Protected if is_withheld && facts.effect == Effect::Edit => {
+                    FileError::Protected(written.clone())
+                }
+                Nature::Secret | Nature::Protected | Nature::Plain | Nature::RunUnasked => return None,
+            };
+            Some(error.to_string())
+        })
     }
-    facts.access.paths.iter().zip(places).find_map(|(path, place)| match place {
-        Place::Inside { nature: Nature::Protected, .. } => {
-            Some(FileError::Protected(path.clone()).to_string())
-        }
-        Place::Inside { nature: Nature::Secret, .. } => Some(FileError::Secret(path.clone()).to_string()),
-        Place::Inside { .. } | Place::Outside { .. } => None,
-    })
 }
 
 /// Whether a rule that forbids or asks is about a call, commands aside.
-fn is_about(rule: &Rule, facts: &Facts, places: &[Place]) -> bool {
-    is_about_all(rule, facts) || places.iter().any(|place| is_about_place(rule, facts, place))
+fn is_about(rule: &Rule, facts: &Facts, reach: &Reach) -> bool {
+    is_about_all(rule, facts) || reach.places().any(|place| is_about_place(rule, facts, place))
 }
 
 /// Whether a rule allows a call, commands aside.
-fn covers(rule: &Rule, facts: &Facts, places: &[Place]) -> bool {
-    let is_whole = !places.is_empty() && places.len() == facts.access.paths.len();
-    is_about_all(rule, facts) || is_whole && places.iter().all(|place| is_about_place(rule, facts, place))
+fn covers(rule: &Rule, facts: &Facts, reach: &Reach) -> bool {
+    is_about_all(rule, facts) || reach.is_all(|place| is_about_place(rule, facts, place))
 }
 
 fn is_about_all(rule: &Rule, facts: &Facts) -> bool {
@@ -225,17 +238,17 @@ fn is_about_all(rule: &Rule, facts: &Facts) -> bool {
 fn is_about_place(rule: &Rule, facts: &Facts, place: &Place) -> bool {
     match place {
         Place::Inside { relative, real, .. } => rule.covers_path(facts.effect, Some(relative), real),
-        Place::Outside { .. } => false,
+        Place::Outside { real, .. } => rule.covers_path(facts.effect, None, real),
     }
 }
 
 /// Whether what a call shows below its folders may be what a rule is about.
-fn may_show(rule: &Rule, places: &[Place]) -> bool {
+fn may_show(rule: &Rule, reach: &Reach) -> bool {
     let is_below = |place: &Place| match place {
         Place::Inside { relative, real, .. } => rule.lies_below(Some(relative), real) != Holds::No,
-        Place::Outside { .. } => true,
+        Place::Outside { real, .. } => rule.lies_below(None, real) != Holds::No,
     };
-    rule.is_about_reading() && (places.is_empty() || places.iter().any(is_below))
+    rule.is_about_reading() && (!reach.is_all(|_| true) || reach.places().any(is_below))
 }
 
 #[cfg(test)]

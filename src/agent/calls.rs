@@ -1,17 +1,16 @@
 //! Runs the calls of one step: readers side by side, everything else one at a time, each answered exactly once and in
 //! call order.
 
+mod consent;
 mod refusal;
 mod running;
 
 use std::{
-    panic::AssertUnwindSafe,
     path::PathBuf,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
-use futures::{FutureExt, StreamExt, stream};
+use futures::{StreamExt, stream};
 
 use crate::{
     protocol::{Event, ToolCall, ToolOutput},
@@ -21,7 +20,7 @@ use crate::{
 
 use super::{
     Agent, Events, FirstTool, Thread, TurnContext,
-    approval::{Answer, Decision, Facts, Question},
+    approval::Decision,
     edits::{self, Held},
     guardrails::{self, Before},
     limits::LoopGuard,
@@ -115,10 +114,10 @@ async fn run_all(
         }
         let admitted = admit(agent, call, guard, &roots);
         let Some(admitted) = guarded(agent, admitted, &roots, context, events).await else { break };
-        let (admitted, decision) = decide(agent, thread, admitted, context).await;
+        let (admitted, judged) = consent::decide(agent, thread, admitted, context).await;
         if let Admitted::Ready(_, prepared) = &admitted
             && prepared.effect == Effect::Read
-            && decision == Decision::Allow
+            && judged.decision == Decision::Allow
         {
             readers.push(admitted);
             continue;
@@ -127,7 +126,7 @@ async fn run_all(
         if context.cancel.is_cancelled() {
             return;
         }
-        let admitted = ask_if_needed(thread, admitted, decision, context).await;
+        let admitted = consent::ask_if_needed(thread, admitted, judged, context).await;
         if context.cancel.is_cancelled() {
             return;
         }
@@ -188,100 +187,11 @@ async fn guarded(
     match guardrails::before(agent, call, prepared, roots, context, events).await {
         Before::Ready(call, prepared) => Some(Admitted::Ready(call, prepared)),
         Before::Denied(call, prepared, who_and_why) => {
-            Some(refused_as(call, prepared, Refusal::NotAllowed(who_and_why)))
+            Some(consent::refused_as(call, prepared, Refusal::NotAllowed(who_and_why)))
         }
         Before::Unfit(call, reason) => Some(refused(call, reason)),
         Before::Cancelled => None,
     }
-}
-
-/// Looks at the disk off the async threads. What is refused needs no decision.
-async fn decide(
-    agent: &Agent,
-    thread: &Thread,
-    admitted: Admitted,
-    context: &TurnContext,
-) -> (Admitted, Decision) {
-    let Admitted::Ready(call, prepared) = &admitted else { return (admitted, Decision::Allow) };
-    let facts = facts(call, prepared);
-    let (policy, grants, files) = (agent.policy.clone(), thread.grants.clone(), Arc::clone(&context.files));
-    let deciding = tokio::task::spawn_blocking(move || policy.decide(&facts, &grants, &*files));
-    let decision = deciding.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "a call could not be judged");
-        Decision::Ask { why: "it could not be judged".to_owned(), always: Vec::new() }
-    });
-    (admitted, decision)
-}
-
-fn facts(call: &ToolCall, prepared: &Prepared) -> Facts {
-    Facts {
-        tool: prepared.name,
-        effect: prepared.effect,
-        arguments: without(prepared.access.explaining, &call.arguments),
-        access: prepared.access.clone(),
-    }
-}
-
-/// Arguments without those of these names.
-fn without(names: &[&str], arguments: &str) -> String {
-    match serde_json::from_str(arguments) {
-        Ok(serde_json::Value::Object(mut object)) if names.iter().any(|name| object.contains_key(*name)) => {
-            object.retain(|name, _| !names.contains(&name.as_str()));
-            serde_json::Value::Object(object).to_string()
-        }
-        _ => arguments.to_owned(),
-    }
-}
-
-async fn ask_if_needed(
-    thread: &mut Thread,
-    admitted: Admitted,
-    decision: Decision,
-    context: &TurnContext,
-) -> Admitted {
-    let Admitted::Ready(call, prepared) = admitted else {
-        return admitted;
-    };
-    let (why, always) = match decision {
-        Decision::Allow => return Admitted::Ready(call, prepared),
-        Decision::Deny { reason } => return refused_as(call, prepared, Refusal::NotAllowed(reason)),
-        Decision::Ask { why, always } => (why, always),
-    };
-    let (files, access) = (Arc::clone(&context.files), prepared.access.clone());
-    let root = tokio::task::spawn_blocking(move || files.root_of(access.place())).await;
-    let question = Question {
-        call_id: call.id.clone(),
-        tool: prepared.name,
-        effect: prepared.effect,
-        preview: prepared.preview.clone(),
-        circumstances: prepared.circumstances.clone(),
-        why,
-        always: always.clone(),
-        root: root.unwrap_or_default(),
-    };
-    let asked = AssertUnwindSafe(context.approver.ask(question)).catch_unwind();
-    let answer = tokio::select! {
-        biased;
-        () = context.cancel.cancelled() => Answer::Unanswered { reason: "the turn was cancelled".to_owned() },
-        answer = asked => answer.unwrap_or_else(|_| Answer::Unanswered { reason: "the question could not be shown".to_owned() }),
-    };
-    match answer {
-        Answer::AllowOnce => Admitted::Ready(call, prepared),
-        Answer::AllowForThread => {
-            thread.grants.allow(&facts(&call, &prepared));
-            Admitted::Ready(call, prepared)
-        }
-        Answer::AllowAlways => {
-            thread.grants.allow_by(always);
-            Admitted::Ready(call, prepared)
-        }
-        Answer::Deny { reason } => refused_as(call, prepared, Refusal::Declined(reason)),
-        Answer::Unanswered { reason } => refused_as(call, prepared, Refusal::NotAllowed(reason)),
-    }
-}
-
-fn refused_as(call: ToolCall, prepared: Box<Prepared>, refusal: Refusal) -> Admitted {
-    Admitted::Refused { call, target: prepared.target, refusal }
 }
 
 /// Runs what is ready side by side and answers all in their order.

@@ -4,6 +4,8 @@ mod calls;
 mod endings;
 mod guardrails;
 mod limits;
+#[cfg(unix)]
+mod outside;
 mod project_limits;
 mod retries;
 mod turns;

@@ -197,7 +197,7 @@ fn unescaped(path: &str) -> Cow<'_, str> {
 /// address of a page (`/api/users`).
 fn is_outside(path: &str, files: &TurnFiles) -> bool {
     let path = unescaped(path);
-    if matches!(files.resolve(&path), Ok(_) | Err(FileError::Secret(_))) {
+    if matches!(files.resolve_to_read(&path), Ok(_) | Err(FileError::Secret(_))) {
         return false;
     }
     if path.starts_with("..") {

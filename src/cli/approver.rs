@@ -187,12 +187,22 @@ impl Approver for Terminal {
 
 impl Approver for Nobody {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
+        let approve = match question.leading_out {
+            Some(_) => None,
+            None => Some(format!("--approve {}", least_approval(question.effect))),
+        };
+        let ways: Vec<String> = approve.into_iter().chain(rules_for(&question.always)).collect();
+        let ways = match ways.as_slice() {
+            [] => String::new(),
+            [first, others @ ..] => {
+                let others: String = others.iter().map(|other| format!(", and so does {other}")).collect();
+                format!("; {first} lets it go ahead{others}")
+            }
+        };
         self.printer.notice(format!(
-            " [denied] {} ({}): nobody can be asked without a terminal; --approve {} lets it go ahead{}",
+            " [denied] {} ({}): nobody can be asked without a terminal{ways}",
             question.tool,
             one_line(&question.why, MAX_WHY),
-            least_approval(question.effect),
-            rules_for(&question.always)
         ));
         let reason = "nobody can be asked, since askls runs without a terminal".to_owned();
         Box::pin(async { Answer::Unanswered { reason } })
@@ -200,13 +210,9 @@ impl Approver for Nobody {
 }
 
 /// What the settings would have to say.
-fn rules_for(rules: &[Rule]) -> String {
+fn rules_for(rules: &[Rule]) -> Option<String> {
     let rules: Vec<String> = rules.iter().map(|rule| format!("{:?}", rule.to_string())).collect();
-    if rules.is_empty() {
-        String::new()
-    } else {
-        visible(&format!(", and so does allow = [{}]", rules.join(", ")))
-    }
+    (!rules.is_empty()).then(|| visible(&format!("allow = [{}]", rules.join(", "))))
 }
 
 /// The least that `--approve` has to say for a call to go ahead without a question.

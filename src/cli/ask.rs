@@ -59,7 +59,8 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     let outlook = if arguments.apply { Outlook::Applied } else { Outlook::Proposed };
     let folder = arguments.common.root.is_default().then(|| folder_in(&roots)).flatten();
     let files = TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook);
-    let files = Arc::new(files.with_masking(loaded.settings.masking()));
+    let files = files.with_masking(loaded.settings.masking());
+    let files = Arc::new(files.with_surroundings(loaded.settings.surroundings()));
     let cancel = CancellationToken::new();
     let jobs = Jobs::default();
     let terminal = terminal(&printer, loaded.settings.approval_timeout(), loaded.settings.kept_rules())?;

@@ -203,7 +203,7 @@ fn moved_on(plan: &UndoPlan, label: &str, workspace: &Workspace) -> String {
 }
 
 fn is_gone(file: &MovedOn, workspace: &Workspace) -> bool {
-    let path = workspace.resolve(&file.path).ok();
+    let path = workspace.locate(&file.path).ok();
     path.is_some_and(|path| path.disk().is_some_and(|disk| disk.symlink_metadata().is_err()))
 }
 

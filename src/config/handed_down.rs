@@ -27,7 +27,7 @@ use crate::{
         ToolSettings, fetch_url,
         run_command::sandbox::{Sandbox, TEMPORARY_FOLDERS},
     },
-    workspace::{keys::Masking, outputs::Outputs},
+    workspace::{Surroundings, keys::Masking, outputs::Outputs},
 };
 
 impl Settings {
@@ -92,7 +92,28 @@ impl Settings {
     }
 
     pub fn policy(&self) -> ApprovalPolicy {
-        ApprovalPolicy { approvals: self.values.approvals.unwrap_or_default(), rules: Arc::new(self.rules()) }
+        ApprovalPolicy {
+            approvals: self.values.approvals.unwrap_or_default(),
+            outside: self.values.outside.unwrap_or_default(),
+            rules: Arc::new(self.rules()),
+        }
+    }
+
+    /// What of this machine no call reaches, wherever it may go.
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings::new(self.environment.home(), self.own_folders())
+    }
+
+    /// Where askls keeps settings and what it remembers, and the sockets of the user's desktop.
+    fn own_folders(&self) -> Vec<PathBuf> {
+        let environment = &self.environment;
+        let own = [
+            environment.user_file().and_then(|file| file.parent().map(Path::to_owned)),
+            environment.state_folder(),
+            environment.cache_folder(),
+            environment.runtime_folder(),
+        ];
+        own.into_iter().flatten().collect()
     }
 
     fn rules(&self) -> Rules {
@@ -158,12 +179,6 @@ impl Settings {
     /// What commands are held by; `None` where this process cannot start them so.
     pub fn sandbox(&self) -> Option<Sandbox> {
         let environment = &self.environment;
-        let own = [
-            environment.user_file().and_then(|file| file.parent().map(Path::to_owned)),
-            environment.state_folder(),
-            environment.cache_folder(),
-            environment.runtime_folder(),
-        ];
         Some(Sandbox {
             mode: self.values.sandbox.unwrap_or_default(),
             network: self.values.sandbox_network.unwrap_or_default(),
@@ -180,7 +195,7 @@ impl Settings {
                 .chain(environment.temporary_folder())
                 .collect(),
             home: environment.home(),
-            private: own.into_iter().flatten().collect(),
+            private: self.own_folders(),
             launcher: environment.launcher()?.clone(),
         })
     }

@@ -321,6 +321,10 @@ impl Layers {
             // Each value fits by itself, and none depends on another.
             Err(error) => self.warn(place, error.to_string()),
         }
+        if key.name == "sandbox_write" {
+            let absent = project::absent_folders(&self.settings.values, &self.settings.environment);
+            absent.into_iter().for_each(|message| self.warn(place, message));
+        }
     }
 
     /// Warns; and what decides where a turn's data goes or bounds a turn holds every turn up until it is mended, `names`

@@ -103,6 +103,7 @@ fn is_narrower(name: &str, proposed: &Values, current: &Values) -> bool {
         // What is masked is more: `true` is the narrower.
         "mask_secrets" => proposed.mask_secrets == Some(true),
         "approvals" => at_most(proposed.approvals, current.approvals, Default::default()),
+        "outside" => at_most(proposed.outside, current.outside, Default::default()),
         "approval_timeout" => at_most(
             proposed.approval_timeout,
             current.approval_timeout,
@@ -159,4 +160,21 @@ pub(super) fn expand(folder: &Path, environment: &Environment) -> PathBuf {
         (Ok(below), Some(home)) => home.join(below),
         _ => folder.to_owned(),
     }
+}
+
+/// What is to be known of the folders of `sandbox_write` that are not there: no command makes one that it may change only
+/// once it is there. Looks at the disk.
+pub(super) fn absent_folders(values: &Values, environment: &Environment) -> Vec<String> {
+    let folders = values.sandbox_write.iter().flatten().map(|folder| &folder.0);
+    // Elsewhere the setting means nothing.
+    let absent = folders.filter(|folder| cfg!(target_os = "linux") && !expand(folder, environment).exists());
+    absent
+        .map(|folder| {
+            format!(
+                "sandbox_write: {} is not there, so that commands can neither change nor make it: make the folder, or remove \
+                 it from the list",
+                folder.display()
+            )
+        })
+        .collect()
 }

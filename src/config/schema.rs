@@ -11,7 +11,9 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::{Approvals, OnLimit, RepeatedCalls, RetryPolicy, UnknownTools, limits::DEFAULT_MAX_STEPS},
+    agent::{
+        Approvals, OnLimit, Outside, RepeatedCalls, RetryPolicy, UnknownTools, limits::DEFAULT_MAX_STEPS,
+    },
     model::{Tuning, http::DEFAULT_CONNECT_TIMEOUT, tuning::Tokens},
     protocol::Wire,
     tools::run_command::{self, sandbox::SandboxMode},
@@ -128,6 +130,11 @@ pub struct Values {
     /// What goes ahead without a question. Staging an edit writes nothing.
     #[schemars(extend("default" = Approvals::default()))]
     pub approvals: Option<Approvals>,
+    /// What becomes of a path outside the workspace that the agent wants to read, list, search or edit. With `ask` it asks
+    /// each time, whatever `approvals` says, unless a rule with an absolute path (`read: /usr/include`) allows it. Files with
+    /// keys and passwords stay refused. A project may only make it stricter.
+    #[schemars(extend("default" = Outside::default()))]
+    pub outside: Option<Outside>,
     /// Rules of what goes ahead without a question, such as `command: cargo test` (with any further words), `edit: docs/**`,
     /// `read: src/**`, `tool: search`, `effect: edit` or `host: docs.rs`. The lists of all places add up. Ignored in untrusted
     /// projects.

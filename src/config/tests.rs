@@ -133,6 +133,7 @@ fn with_nothing_set_everything_is_its_default() {
         edits = propose
         checkpoints = true
         approvals = edits
+        outside = refuse
         allow = 
         ask = 
         deny = 
@@ -355,9 +356,9 @@ fn a_sum_of_money_that_makes_no_sense_is_no_bound() {
 #[test]
 fn a_project_may_narrow() {
     Place::new()
-        .user("approvals = 'all'\nedits = 'apply'\n")
+        .user("approvals = 'all'\noutside = 'ask'\nedits = 'apply'\n")
         .project(
-            "approvals = 'edits'\nedits = 'propose'\nmax_steps = 5\ncommand_timeout = 10\nidle_timeout = 300\nsandbox = 'on'\n\
+            "approvals = 'edits'\noutside = 'refuse'\nedits = 'propose'\nmax_steps = 5\ncommand_timeout = 10\nidle_timeout = 300\nsandbox = 'on'\n\
              on_limit = 'error'\nmodel = 'm'\n",
         )
         .check(expect![[r#"
@@ -367,6 +368,7 @@ fn a_project_may_narrow() {
             on_limit = error ($/project/.askls/config.toml)
             edits = propose ($/project/.askls/config.toml)
             approvals = edits ($/project/.askls/config.toml)
+            outside = refuse ($/project/.askls/config.toml)
             command_timeout = 10 ($/project/.askls/config.toml)
             sandbox = on ($/project/.askls/config.toml)
         "#]]);
@@ -377,7 +379,7 @@ fn a_project_may_not_widen() {
     Place::new()
         .project(
             "approvals = 'all'\nedits = 'apply'\nmax_steps = 51\ncommand_timeout = 121\napproval_timeout = 121\nsandbox = 'off'\nsandbox_network = true\nsandbox_write = ['/']\n\
-             idle_timeout = 301\nconnect_timeout = 16\non_limit = 'final_answer'\ntrusted_folders = ['/']\nfetch = true\nfetch_hosts = ['127.0.0.1:80']\n",
+             idle_timeout = 301\nconnect_timeout = 16\non_limit = 'final_answer'\ntrusted_folders = ['/']\nfetch = true\nfetch_hosts = ['127.0.0.1:80']\noutside = 'ask'\n",
         )
         .check(expect![[r#"
             ! $/project/.askls/config.toml:1:1: approvals is ignored here: a project may only make it stricter, and without this line it is edits
@@ -394,6 +396,19 @@ fn a_project_may_not_widen() {
             ! $/project/.askls/config.toml:12:1: trusted_folders is ignored here: it can only be set in your own settings file
             ! $/project/.askls/config.toml:13:1: fetch is ignored here: a project may only make it stricter, and without this line it is false
             ! $/project/.askls/config.toml:14:1: fetch_hosts is ignored here: it can only be set in your own settings file
+            ! $/project/.askls/config.toml:15:1: outside is ignored here: a project may only make it stricter, and without this line it is refuse
+        "#]]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_commands_may_change_and_that_is_not_there_is_told() {
+    Place::new()
+        .write("there/x", b"")
+        .user("sandbox_write = ['~/there', '~/.cache/go-build']\n")
+        .check(expect![[r#"
+            sandbox_write = ["~/there", "~/.cache/go-build"] ($/config/askls/config.toml)
+            ! $/config/askls/config.toml:1:1: sandbox_write: ~/.cache/go-build is not there, so that commands can neither change nor make it: make the folder, or remove it from the list
         "#]]);
 }
 

@@ -35,6 +35,7 @@ const DECIDING: &[&str] = &[
 /// Bounds of a turn, and walls around what it does: without a usable value there would be none, or one that the user did not choose.
 const BOUNDING: &[&str] = &[
     "approvals",
+    "outside",
     "ask",
     "deny",
     "hooks",

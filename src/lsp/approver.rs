@@ -215,6 +215,7 @@ mod tests {
             tool: "run_command",
             effect: Effect::Execute,
             preview: preview.to_owned(),
+            leading_out: None,
             circumstances: "in src".to_owned(),
             why: "touch is not known to only read".to_owned(),
             always: Vec::new(),
@@ -289,6 +290,7 @@ mod tests {
     #[test]
     fn no_question_is_longer_than_editors_show() {
         let asked = |place: usize, command: usize| Question {
+            leading_out: None,
             circumstances: "f".repeat(place),
             why: "y".repeat(300),
             ..question(&"x".repeat(command))

@@ -68,7 +68,7 @@ async fn edit_actions(session: &Arc<Session>, uri: &str, range: lsp_types::Range
     if session.offers.is_empty() {
         return Vec::new();
     }
-    let Ok(path) = session.workspace.resolve(uri) else { return Vec::new() };
+    let Ok(path) = session.workspace.locate(uri) else { return Vec::new() };
     let looking = Arc::clone(session);
     let look = move || {
         let lines = looking.workspace.open_document(&path).map_or(usize::MAX, |it| line_count(&it.text));

@@ -22,7 +22,7 @@ pub(super) async fn code_lenses(session: &Arc<Session>, params: &CodeLensParams)
     if session.offers.is_empty() || !session.hints.has_lenses() {
         return Vec::new();
     }
-    let Ok(path) = session.workspace.resolve(params.text_document.uri.as_str()) else { return Vec::new() };
+    let Ok(path) = session.workspace.locate(params.text_document.uri.as_str()) else { return Vec::new() };
     let session = Arc::clone(session);
     let look = move || {
         let offered = session.offered_in(&path);

@@ -17,6 +17,7 @@ mod question;
 mod repair;
 mod send;
 mod steps;
+mod taking;
 mod trail;
 mod undo;
 mod undo_disk;
@@ -164,11 +165,11 @@ pub(super) async fn restage(session: &Arc<Session>, thread_id: &ThreadId, files:
         files.drain_changes();
         let hunks: BTreeSet<_> = pending.iter().map(|view| view.id).collect();
         let restaged = Restaged {
-            proposal: files.proposal(),
             unfit: offer.review.ids().difference(&hunks).copied().collect(),
-            hunks,
+            hunks: hunks.clone(),
             made: proposers::made(&pending, |id| offer.proposer(id)),
         };
+        files.follow_review(&offer.review, hunks);
         // Whether or not the turn still waits for it: what is staged has to be known as that.
         if let Some(mut offer) = session.offers.get_mut(&thread_id) {
             offer.restaged = Arc::new(restaged);
@@ -187,7 +188,7 @@ impl Session {
         self: &Arc<Self>,
         thread_id: &ThreadId,
         settings: &Settings,
-        files: &TurnFiles,
+        files: &Arc<TurnFiles>,
         steps: &StepEdits,
         result: &TurnResult,
     ) -> EditsEnd {
@@ -204,19 +205,34 @@ impl Session {
         self: &Arc<Self>,
         thread_id: &ThreadId,
         settings: &Settings,
-        files: &TurnFiles,
+        files: &Arc<TurnFiles>,
         steps: &StepEdits,
         result: &TurnResult,
     ) -> EditsEnd {
-        let proposal = files.proposal();
-        let is_old = |offer: &Offer| offer.restaged.proposal == proposal;
-        if proposal.is_empty() || self.offers.get(thread_id).is_some_and(|offer| is_old(&offer)) {
+        let followed = Arc::clone(files);
+        let follow = move || {
+            followed.follow_all();
+            (followed.proposal(), followed.earlier_proposal())
+        };
+        let (proposal, earlier) = tokio::task::spawn_blocking(follow).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "staged edits cannot be compared with their files");
+            (files.proposal(), files.earlier_proposal())
+        });
+        if proposal == earlier {
+            return steps.end(&self.workspace);
+        }
+        if proposal.is_empty() {
+            // The turn has taken back what earlier ones had proposed.
+            if self.offers.contains_key(thread_id) {
+                self.offer_of_turn(thread_id, proposal, earlier, steps.turn()).await;
+                self.offer_changed(thread_id);
+            }
             return steps.end(&self.workspace);
         }
         let uris = proposal.files.iter().map(|file| self.workspace.uri(&file.path)).collect();
         // An editor or a shell runs such a file by itself: writing it is more than an edit, and the user is asked.
         let is_run_unasked = proposal.files.iter().any(FileEdit::is_run_unasked);
-        let number = self.offer_of_turn(thread_id, proposal, steps.turn()).await;
+        let number = self.offer_of_turn(thread_id, proposal, earlier, steps.turn()).await;
         match (settings.edits(), result.stop_reason) {
             (Edits::Apply, _) if result.is_whole() && !is_run_unasked => {
                 let selection = self.fitting_at_first(thread_id);

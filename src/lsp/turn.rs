@@ -117,7 +117,8 @@ impl Turn {
             Edits::Propose | Edits::Immediate => Outlook::Proposed,
         };
         let files = TurnFiles::new(Arc::clone(&self.session.workspace)).with_outlook(outlook);
-        let files = Arc::new(files.with_masking(settings.masking()));
+        let files = files.with_masking(settings.masking()).with_surroundings(settings.surroundings());
+        let files = Arc::new(files);
         let mark = TurnMark::new(&thread_id, &self.params.prompt);
         let steps = Arc::new(StepEdits::of(Proposer::new(self.session.next_number(), mark)));
         let work = self.work(&mut thread, &settings, &files, &steps, &observer);
@@ -200,7 +201,7 @@ impl Turn {
         &self,
         thread_id: &ThreadId,
         settings: &Settings,
-        files: &TurnFiles,
+        files: &Arc<TurnFiles>,
         steps: &StepEdits,
         result: &TurnResult,
     ) -> Option<EditsEnd> {

@@ -24,10 +24,12 @@ pub struct Access {
 }
 
 /// Whether a call touches only the paths that it names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
     #[default]
     Named,
+    /// The names of what lies below them, too, but nothing in it.
+    Names,
     /// What lies below them, too.
     Below,
 }
@@ -62,6 +64,11 @@ impl Access {
     /// Of a call that names these paths.
     pub(super) fn paths<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
         Self { paths: paths.into_iter().map(str::to_owned).collect(), ..Self::default() }
+    }
+
+    /// Of a call that lists what is in a folder.
+    pub(super) fn names_below(folder: Option<&str>) -> Self {
+        Self { extent: Extent::Names, ..Self::paths([folder.unwrap_or(".")]) }
     }
 
     /// Of a call that looks through a folder.

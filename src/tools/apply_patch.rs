@@ -130,7 +130,7 @@ impl Plan<'_> {
         };
         let path = match goes {
             true => self.files.resolve_itself(&patch.path)?,
-            false => self.files.resolve(&patch.path)?,
+            false => self.files.resolve_to_edit(&patch.path)?,
         };
         let line = patch.line;
         match &patch.change {
@@ -155,7 +155,7 @@ impl Plan<'_> {
             FileChange::Update { move_to, hunks } => {
                 let before = self.read(&path, line)?;
                 let to = match move_to {
-                    Some(to) => Some(self.files.resolve(to)?).filter(|to| *to != path),
+                    Some(to) => Some(self.files.resolve_to_edit(to)?).filter(|to| *to != path),
                     None => None,
                 };
                 self.update(path, &before, to, hunks)?;

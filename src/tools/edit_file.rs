@@ -142,7 +142,7 @@ fn edit(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
             )));
         }
     }
-    let path = files.resolve(&args.path)?;
+    let path = files.resolve_to_edit(&args.path)?;
     files.check_editable(&path)?;
     let file = files.read(&path).map_err(|error| match error {
         FileError::Missing(_) => ToolError(format!("{error}; use write_file to create it")),

@@ -56,7 +56,7 @@ impl Tool for ListFiles {
 
     fn access(&self, args: &Args) -> Access {
         // To list names is not to read what is in the files.
-        Access::paths([args.path.as_deref().unwrap_or(".")])
+        Access::names_below(args.path.as_deref())
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
@@ -113,7 +113,7 @@ fn list(files: &TurnFiles, args: &Args) -> Result<String, ToolError> {
 pub(super) fn under(files: &TurnFiles, path: Option<&str>) -> Result<Option<FilePath>, ToolError> {
     match path.map(str::trim) {
         None | Some("" | "." | "./") => Ok(None),
-        Some(path) => Ok(Some(files.resolve(path)?)),
+        Some(path) => Ok(Some(files.resolve_to_read(path)?)),
     }
 }
 

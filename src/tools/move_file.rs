@@ -42,7 +42,7 @@ impl Tool for MoveFile {
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
         stage(context, move |files| {
             let from = files.resolve_itself(&args.from)?;
-            let to = files.resolve(&args.to)?;
+            let to = files.resolve_to_edit(&args.to)?;
             if from == to {
                 return Err(ToolError(format!("{from} and {} are the same file", args.to)));
             }

@@ -53,7 +53,7 @@ impl Tool for WriteFile {
 }
 
 fn write(files: &TurnFiles, args: Args) -> Result<String, ToolError> {
-    let path = files.resolve(&args.path)?;
+    let path = files.resolve_to_edit(&args.path)?;
     let before = current(files, &path)?;
     placeholder::check(&path, before.as_deref(), &args.text)?;
     let text = match &before {

@@ -264,13 +264,13 @@ impl Checkpoints {
 
 /// With no folder open, all that is edited so shares one journal, and only what is open here can be undone here.
 fn is_here(record: &Record, workspace: &Workspace) -> bool {
-    record.files.iter().any(|file| workspace.resolve(&file.uri).is_ok())
+    record.files.iter().any(|file| workspace.recorded(&file.uri).is_ok())
 }
 
 /// Why nothing of a turn can be found here, by its first file.
 fn out_of_reach(turn: &TurnMark, records: &[(String, Record)], workspace: &Workspace) -> Option<String> {
     let mut files = records.iter().flat_map(|(_, record)| &record.files);
-    let reason = files.find_map(|file| workspace.resolve(&file.uri).err())?;
+    let reason = files.find_map(|file| workspace.recorded(&file.uri).err())?;
     Some(format!("the files of \"{}\" are out of reach: {reason}", turn.label))
 }
 

@@ -93,6 +93,19 @@ impl FileEdit {
         self.before.as_ref().map(|before| &before.text) == now.map(|now| &now.text)
     }
 
+    /// Whether another edit does the same to the same text.
+    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        let text = |edit: &Self| edit.before.as_ref().map(|before| before.text.clone());
+        (&self.path, &self.moved_from, &self.after) == (&other.path, &other.moved_from, &other.after)
+            && text(self) == text(other)
+    }
+
+    /// Whether everything is as it was once it has come about.
+    pub(super) fn changes_nothing(&self) -> bool {
+        let before = self.before.as_ref().map(|before| &*before.text);
+        self.moved_from.is_none() && before == self.after.as_deref()
+    }
+
     /// As `diff -u` and git print it, `a/` and `b/` before the paths; `/dev/null` for what is not there. A path with
     /// characters that could make it read as something else stands in quotes, as git writes it.
     pub fn diff(&self) -> String {
@@ -216,14 +229,15 @@ impl FileEdit {
         if is_new && (disk.symlink_metadata().is_ok() || workspace.open_document(&self.path).is_some()) {
             return Some(format!("{} exists by now; {ASK_AGAIN}", self.path));
         }
-        let moved_places = [Some(disk), self.origin().disk()];
-        for place in moved_places.into_iter().flatten() {
-            let here = paths::real(place).is_ok_and(|real| real == place);
+        for path in [&self.path, self.origin()] {
+            let Some(place) = path.disk() else { continue };
+            if !paths::real(place).is_ok_and(|real| real == place) {
+                return Some(format!("{}; {ASK_AGAIN}", FileError::Moved(self.path.to_string())));
+            }
             let roots = workspace.folders();
             // Without folders only the files that the editor shows can be edited.
             let is_open = || roots.is_empty() && workspace.overlay().by_real_path(place).is_some();
-            let inside = roots.file(place).is_some() || is_open();
-            if !here || !inside {
+            if roots.file(place).is_none() && !is_open() && !path.is_outside() {
                 return Some(format!("{} no longer lies in the workspace; {ASK_AGAIN}", self.path));
             }
         }

@@ -24,7 +24,7 @@ pub enum FileError {
     #[error("{0} is a binary file; it has no text that could be read or edited")]
     Binary(String),
     /// A link has taken its place since it was looked up.
-    #[error("{0} no longer lies in the workspace")]
+    #[error("{0} no longer lies where it was found")]
     Moved(String),
     /// The path, and what is known of its encoding.
     #[error(

@@ -70,8 +70,11 @@ fn without_backup(name: &str) -> &str {
     }
 }
 
-const BACKUP_ENDINGS: &[&str] =
-    &["bak", "backup", "old", "orig", "save", "saved", "copy", "tmp", "swp", "swo", "swn"];
+/// Of copies and of what packs them.
+const BACKUP_ENDINGS: &[&str] = &[
+    "bak", "backup", "old", "orig", "save", "saved", "copy", "tmp", "swp", "swo", "swn", "gz", "bz2", "xz",
+    "zst", "zip", "gpg", "age", "enc",
+];
 /// What people write right behind `.env`.
 const ENVIRONMENTS: &[&str] = &["prod", "dev", "local", "test", "stag", "secret", "backup", "old", "copy"];
 /// Templates are written to be shared.
@@ -140,7 +143,6 @@ const PRIVATE_KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "i
 
 /// Where a user's keys, passwords and what was typed and visited lie below the home folder. A command may read the rest of
 /// it: tools have their settings there.
-#[cfg(target_os = "linux")]
 pub(crate) const SECRETS_OF_HOME: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -202,8 +204,25 @@ pub(crate) const SECRETS_OF_HOME: &[&str] = &[
     ".config/microsoft-edge",
 ];
 
+/// The same on other systems than Linux.
+pub(crate) const SECRETS_OF_OTHER_HOMES: &[&str] = &[
+    "Library/Keychains",
+    "Library/Cookies",
+    "Library/Safari",
+    "Library/Mail",
+    "Library/Messages",
+    "Library/Application Support/Firefox",
+    "Library/Application Support/Google/Chrome",
+    "AppData/Roaming/Microsoft/Credentials",
+    "AppData/Roaming/Microsoft/Protect",
+    "AppData/Roaming/Microsoft/Windows/PowerShell/PSReadLine",
+    "AppData/Roaming/Mozilla",
+    "AppData/Local/Microsoft/Credentials",
+    "AppData/Local/Microsoft/Edge",
+    "AppData/Local/Google/Chrome",
+];
+
 /// The same of a machine, which the super-user can read.
-#[cfg(target_os = "linux")]
 pub(crate) const SECRETS_OF_MACHINE: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",
@@ -216,6 +235,15 @@ pub(crate) const SECRETS_OF_MACHINE: &[&str] = &[
     "/run/secrets",
     "/var/run/secrets",
 ];
+
+/// Whether tools fill a folder of this name with what is other people's and no secret: it is too large to be looked
+/// through.
+pub(crate) fn is_filled(folder: &OsStr) -> bool {
+    FILLED_FOLDERS.iter().any(|filled| folder == *filled)
+}
+
+const FILLED_FOLDERS: &[&str] =
+    &["node_modules", "target", ".venv", "venv", "__pycache__", "site-packages", ".tox", "bower_components"];
 
 /// Whether a path relative to its root belongs to version control or to the agent's own settings: an edit there could
 /// run programs or widen the agent's rights.
@@ -301,6 +329,11 @@ const RUN_IN_FOLDER: &[(&str, &str)] =
 
 const PROTECTED_NAMES: &[&str] = &[".git", ".hg", ".svn", ".jj", ".askls"];
 
+/// The parts of a path, the same for every spelling of it.
+pub(crate) fn plain_parts(path: &Path) -> Vec<String> {
+    path.iter().map(plain).collect()
+}
+
 /// A part of a path without what may differ in other spellings of it: Windows drops dots and blanks at the end of
 /// names, and some systems do not tell cases apart.
 fn plain(part: &OsStr) -> String {
@@ -333,6 +366,8 @@ mod tests {
             "key.pem.txt",
             ".git-credentials.old2",
             "..npmrc.swp",
+            ".netrc.gpg",
+            "server.pem.gz",
             ".vault_pass",
             ".secrets",
             "secrets/prod.txt",
@@ -381,6 +416,7 @@ mod tests {
             ".cargo/config.toml",
             ".npmignore",
             "main.rs.bak",
+            "main.rs.gz",
             "~",
             "#",
             "..",

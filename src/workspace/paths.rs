@@ -16,22 +16,34 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_e
 
 use super::guard;
 
-/// A place inside the workspace (or an open buffer that is no file). Two that are equal are the same file.
+/// A place inside the workspace, or outside where the user allowed it (or an open buffer that is no file). Two that are equal are the same file.
 #[derive(Clone, Debug)]
 pub struct FilePath {
     /// Absolute, symlinks resolved; `None` for a buffer that is no file.
     disk: Option<Arc<Path>>,
-    /// As the model and the user read it: relative to its root with `/`, or the buffer's URI.
+    /// As the model and the user read it: relative to its root with `/`, or the buffer's URI; the whole path of what lies
+    /// in no root.
     shown: Arc<str>,
+    /// Whether it lay outside when it was found, and the user let it be used all the same.
+    is_outside: bool,
 }
 
 impl FilePath {
     pub(crate) fn file(disk: &Path, shown: &str) -> Self {
-        Self { disk: Some(disk.into()), shown: shown.into() }
+        Self { disk: Some(disk.into()), shown: shown.into(), is_outside: false }
+    }
+
+    /// A place outside the workspace.
+    pub(crate) fn outside(disk: &Path) -> Self {
+        Self { is_outside: true, ..Self::file(disk, &disk.to_string_lossy()) }
+    }
+
+    pub(crate) fn is_outside(&self) -> bool {
+        self.is_outside
     }
 
     pub(crate) fn buffer(uri: &str) -> Self {
-        Self { disk: None, shown: uri.into() }
+        Self { disk: None, shown: uri.into(), is_outside: false }
     }
 
     pub fn disk(&self) -> Option<&Path> {
@@ -218,7 +230,7 @@ pub enum Style {
 }
 
 impl Style {
-    const HOST: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
+    pub(crate) const HOST: Self = if cfg!(windows) { Self::Windows } else { Self::Unix };
 }
 
 /// Everything but what never needs it: editors compare URIs as texts, and the strictest of them encode this.

@@ -2,13 +2,17 @@
 //! decides from it whether a command needs a question; nothing is opened here but a repository's settings.
 
 use std::{
+    collections::VecDeque,
     fs,
     path::{Path, PathBuf},
 };
 
 use ignore::WalkBuilder;
 
-use super::{FileError, TurnFiles, guard, paths};
+use super::{
+    FileError, Surroundings, TurnFiles, guard, paths,
+    roots::{Located, Outside},
+};
 
 /// Entries below a folder that are looked at for secrets: some milliseconds. A larger folder counts as if it held some.
 const MAX_WALKED: usize = 20_000;
@@ -20,13 +24,14 @@ const MAX_CONFIG_BYTES: u64 = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     Outside {
-        /// Whether it is a file of keys or passwords.
-        is_secret: bool,
+        /// With every link on the way followed.
+        real: PathBuf,
+        nature: Nature,
     },
     Inside {
         /// With every link on the way followed.
         real: PathBuf,
-        /// From the root that holds it.
+        /// From the root that holds it; the whole path of an open file while there is no root.
         relative: PathBuf,
         nature: Nature,
     },
@@ -77,15 +82,21 @@ impl TurnFiles {
     /// The place of a path as a tool's argument spells it. `None` for what is no file on a disk, and for what no tool takes
     /// anyway: it says so itself.
     pub fn place_of_argument(&self, path: &str) -> Option<Place> {
-        let file = match self.resolve(path) {
-            Ok(file) => file,
+        match self.locate(path) {
+            Ok(Located::Inside(file)) => {
+                let real = file.disk()?.to_owned();
+                let place = self.place_of(real.clone(), None);
+                // Without a root.
+                let is_outside = matches!(place, Place::Outside { .. });
+                Some(if is_outside { inside(real.clone(), real, false) } else { place })
+            }
+            Ok(Located::Outside(outside)) => self.place_around(&outside),
             Err(FileError::Secret(_)) => {
                 let relative = PathBuf::from(path.trim());
-                return Some(Place::Inside { real: relative.clone(), relative, nature: Nature::Secret });
+                Some(Place::Inside { real: relative.clone(), relative, nature: Nature::Secret })
             }
-            Err(_) => return None,
-        };
-        Some(self.place_of(file.disk()?.to_owned(), None))
+            Err(_) => None,
+        }
     }
 
     /// The place of a word of a command that runs in `folder`, as the system finds it.
@@ -93,7 +104,10 @@ impl TurnFiles {
         let path = folder.join(word);
         match paths::real(&path) {
             Ok(real) => self.place_of(real, Some(&path)),
-            Err(_) => Place::Outside { is_secret: guard::is_secret(&path) },
+            Err(_) => {
+                let is_secret = guard::is_secret(&path);
+                Place::Outside { real: paths::normalized(&path), nature: by_secret(is_secret) }
+            }
         }
     }
 
@@ -101,22 +115,43 @@ impl TurnFiles {
         // A link's own name counts as well as that of the file behind it.
         let is_secret = guard::is_secret(&real) || written.is_some_and(guard::is_secret);
         let roots = self.workspace().roots();
-        let inside = roots.iter().filter_map(|root| real.strip_prefix(root).ok());
-        let Some(relative) = inside.min_by_key(|rest| rest.components().count()).map(Path::to_owned) else {
-            return Place::Outside { is_secret };
-        };
-        let is_protected = guard::is_settings_file(&real) || guard::is_protected(&relative);
-        let nature = if is_secret {
-            Nature::Secret
-        } else if is_protected {
-            Nature::Protected
-        } else if guard::is_run_unasked(&relative) {
-            Nature::RunUnasked
-        } else {
-            Nature::Plain
-        };
-        Place::Inside { real, relative, nature }
+        let relative = roots.iter().filter_map(|root| real.strip_prefix(root).ok());
+        match relative.min_by_key(|rest| rest.components().count()).map(Path::to_owned) {
+            Some(relative) => inside(real, relative, is_secret),
+            None => Place::Outside { real, nature: by_secret(is_secret) },
+        }
     }
+
+    /// What a tool would reach outside; nothing for what is of the running system.
+    fn place_around(&self, outside: &Outside) -> Option<Place> {
+        let real = outside.file.disk()?.to_owned();
+        if Surroundings::are_of_system(&real) {
+            return None;
+        }
+        let is_secret = outside.is_secret || self.surroundings().withhold(&real);
+        let nature = if is_secret { Nature::Secret } else { nature(&real, &real) };
+        Some(Place::Outside { real, nature })
+    }
+}
+
+fn inside(real: PathBuf, relative: PathBuf, is_secret: bool) -> Place {
+    let nature = if is_secret { Nature::Secret } else { nature(&real, &relative) };
+    Place::Inside { real, relative, nature }
+}
+
+/// Of a file without secrets; `relative` is from the root that holds it, or its whole path.
+fn nature(real: &Path, relative: &Path) -> Nature {
+    if guard::is_settings_file(real) || guard::is_protected(relative) {
+        Nature::Protected
+    } else if guard::is_run_unasked(relative) {
+        Nature::RunUnasked
+    } else {
+        Nature::Plain
+    }
+}
+
+const fn by_secret(is_secret: bool) -> Nature {
+    if is_secret { Nature::Secret } else { Nature::Plain }
 }
 
 /// Whether a command that shows what lies below `path` would show a secret, or more than can be looked through.
@@ -140,6 +175,29 @@ pub fn shows_secrets(path: &Path, below: Below) -> bool {
                 guard::is_secret(entry.path()) || below == Below::Linked && is_link(&entry)
             })
     })
+}
+
+/// Files below these folders that hold secrets by their names, as far as so many can be looked at; those nearest to the top
+/// first.
+pub fn secrets_below(roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut walked = 0;
+    let mut folders: VecDeque<PathBuf> = roots.iter().cloned().collect();
+    while let Some(folder) = folders.pop_front() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            walked += 1;
+            if walked > MAX_WALKED {
+                return found;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && !guard::is_filled(&entry.file_name()) {
+                folders.push_back(entry.path());
+            } else if !kind.is_dir() && guard::is_secret(&entry.path()) {
+                found.push(entry.path());
+            }
+        }
+    }
+    found
 }
 
 /// Whether a path is that of settings of askls, wherever it lies.
@@ -283,6 +341,24 @@ mod tests {
     }
 
     #[test]
+    fn without_a_root_only_what_is_open_is_no_place_outside() {
+        let (_dir, _, root) = project(&[("open.txt", ""), ("closed.txt", "")]);
+        let files = TurnFiles::new(Arc::default());
+        let (open, closed) = (root.join("open.txt"), root.join("closed.txt"));
+        files.workspace().overlay().open(&paths::to_uri(&open), "text", 1, String::new());
+        let at = |path: &Path| files.place_of_argument(path.to_str().unwrap());
+        let nature = Nature::Plain;
+        assert_eq!(at(&open), Some(Place::Inside { real: open.clone(), relative: open.clone(), nature }));
+        assert_eq!(at(&closed), Some(Place::Outside { real: closed.clone(), nature }));
+        // The one that is named by its end is open.
+        assert_eq!(at(Path::new("open.txt")), at(&open));
+        assert_eq!(at(Path::new("closed.txt")), None);
+        files.let_in(crate::workspace::Purpose::Read, &closed);
+        let read = files.resolve_to_read(closed.to_str().unwrap()).map(|file| file.to_string());
+        assert_eq!(read, Ok(closed.display().to_string()));
+    }
+
+    #[test]
     fn a_call_is_about_the_innermost_root_around_its_place() {
         let (_dir, _, root) = project(&[("app/src/a.rs", ""), ("docs/b.md", "")]);
         let (app, beside) = (root.join("app"), root.join("beside"));
@@ -296,6 +372,21 @@ mod tests {
         assert_eq!(at(&app.join("src/new.rs")), Some(app));
         assert_eq!(at(&beside.join("x/y")), Some(beside));
         assert_eq!(at(Path::new("/")), None);
+    }
+
+    #[test]
+    fn files_with_secrets_are_found_but_in_what_tools_fill() {
+        let (_dir, _, root) = project(&[
+            ("web/.env", ""),
+            (".env", ""),
+            ("src/a.rs", ""),
+            ("node_modules/x/.env", ""),
+            ("tls/server.pem", ""),
+        ]);
+        let mut found = secrets_below(std::slice::from_ref(&root));
+        assert_eq!(found.first(), Some(&root.join(".env")));
+        found.sort();
+        assert_eq!(found, [".env", "tls/server.pem", "web/.env"].map(|path| root.join(path)));
     }
 
     #[test]

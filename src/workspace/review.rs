@@ -161,18 +161,20 @@ impl Review {
         self.state().add(proposal, workspace)
     }
 
-    /// Takes in what a later turn has made of what waits. Of the edits that it began with, it had `restaged` these and
-    /// these hunks: what it left alone keeps its hunks, what it took back goes, and the rest makes way for its own. Hunks
-    /// that it did not begin with, since they did not fit, stay, unless it has changed their file.
+    /// Takes in what a later turn has made of what waits. It had `restaged` these edits, as they would be by now, and these
+    /// hunks: what it left alone keeps its hunks, what it took back goes, and the rest makes way for its own. Hunks that do
+    /// not fit stay, unless it has changed their file.
     ///
-    /// Gives the hunks of each edit that is new, and the hunks that made way though the turn did not know them.
+    /// Gives the hunks of each edit that is new, and the hunks that made way though nothing of them is in an edit.
     pub fn renew(
         &self,
         proposal: EditProposal,
         restaged: (&EditProposal, &BTreeSet<HunkId>),
         workspace: &Workspace,
     ) -> (Vec<Added>, Vec<HunkId>) {
-        self.state().renew(proposal, restaged, workspace)
+        let in_conflict = |view: &HunkView| matches!(view.state, HunkState::Conflict(_));
+        let unfit = self.hunks(workspace).into_iter().filter(in_conflict).map(|view| view.id).collect();
+        self.state().renew(proposal, restaged, &unfit, workspace)
     }
 
     /// The names of what waits in a file, by the path of its edit.
@@ -300,6 +302,19 @@ impl Review {
             proposal: EditProposal { files: files.into_iter().map(|file| file.edit).collect() },
             left_out,
         }
+    }
+
+    /// The same of some hunks of one file, by the path of its edit; `None` where nothing of them is pending.
+    pub(super) fn remaining_of(
+        &self,
+        workspace: &Workspace,
+        path: &FilePath,
+        is_meant: impl Fn(HunkId) -> bool,
+    ) -> Option<FileEdit> {
+        let together = self.state().files.get(path)?.basis.together.clone();
+        let looks: Vec<Look> = together.iter().filter_map(|path| self.look(workspace, path)).collect();
+        let parted = part_waiting(&looks, workspace, is_meant);
+        parted.files.into_iter().map(|file| file.edit).find(|edit| edit.path == *path)
     }
 
     /// The unified diff of what waits against the texts of now. Conflicts stand before it in words, on lines that

@@ -2,7 +2,35 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{FileError, FilePath, guard, overlay::Overlay, paths};
+use super::{
+    FileError, FilePath, guard,
+    overlay::Overlay,
+    paths::{self, Style},
+    spelling,
+};
+
+/// Where a path leads.
+pub(crate) enum Located {
+    /// Into one of the roots, or to an open buffer; no file with secrets.
+    Inside(FilePath),
+    Outside(Outside),
+}
+
+/// A file that lies in none of the roots.
+pub(crate) struct Outside {
+    /// Shown as its absolute path, links followed.
+    pub(crate) file: FilePath,
+    /// Whether it holds secrets by its name, or by that of a link to it.
+    pub(crate) is_secret: bool,
+}
+
+/// What a path names before anything is followed.
+enum Placed {
+    /// An open buffer.
+    Open(FilePath),
+    /// Absolute.
+    Disk(PathBuf),
+}
 
 /// The longest text that is looked at as a path, in bytes: in a URI each byte of a path can be written with three.
 const MAX_WRITTEN_BYTES: usize = 3 * paths::MAX_PATH_BYTES;
@@ -71,28 +99,6 @@ impl Roots {
             || guard::is_protected(self.containing(real).map_or(real, |(_, rest)| rest))
     }
 
-    /// See [`super::TurnFiles::resolve_itself`].
-    pub(crate) fn resolve_itself(
-        &self,
-        path: &str,
-        overlay: &Overlay,
-        known: impl Fn(&Path) -> bool,
-    ) -> Result<FilePath, FileError> {
-        let file = self.resolve(path, overlay, &known)?;
-        let written = path.trim();
-        let place = match (paths::from_uri(written), self.roots.as_slice()) {
-            (Some(decoded), _) => decoded,
-            (None, _) if Path::new(written).is_absolute() => PathBuf::from(written),
-            (None, [root]) => root.path.join(written),
-            (None, several) => among(several, written, known)?,
-        };
-        let place = paths::normalized(&place);
-        if file.disk().is_some() && place.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
-            return Err(FileError::Link(written.to_owned(), file.to_string()));
-        }
-        Ok(file)
-    }
-
     /// See [`super::TurnFiles::resolve`]; `known` tells which files exist beside those on disk.
     pub(crate) fn resolve(
         &self,
@@ -100,6 +106,44 @@ impl Roots {
         overlay: &Overlay,
         known: impl Fn(&Path) -> bool,
     ) -> Result<FilePath, FileError> {
+        match self.locate(path, overlay, known)? {
+            Located::Inside(file) => Ok(file),
+            Located::Outside(_) => Err(self.refusal(path)),
+        }
+    }
+
+    /// Where a path leads, inside or not; the file need not exist.
+    pub(crate) fn locate(
+        &self,
+        path: &str,
+        overlay: &Overlay,
+        known: impl Fn(&Path) -> bool,
+    ) -> Result<Located, FileError> {
+        match self.place(path, overlay, known)? {
+            Placed::Open(file) => unless_secret(file).map(Located::Inside),
+            Placed::Disk(place) => self.at(&place, path.trim(), overlay),
+        }
+    }
+
+    /// Why a path is refused that leads out of the roots.
+    pub(crate) fn refusal(&self, path: &str) -> FileError {
+        let path = path.trim().to_owned();
+        if self.is_empty() { FileError::NoRoots(path) } else { FileError::Outside(path) }
+    }
+
+    /// Whether a path is that of a link itself, and not only leads through one.
+    pub(crate) fn names_link(&self, path: &str, overlay: &Overlay, known: impl Fn(&Path) -> bool) -> bool {
+        let Ok(Placed::Disk(place)) = self.place(path, overlay, known) else { return false };
+        paths::normalized(&place).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
+    }
+
+    /// What a path names, no link followed.
+    fn place(
+        &self,
+        path: &str,
+        overlay: &Overlay,
+        known: impl Fn(&Path) -> bool,
+    ) -> Result<Placed, FileError> {
         let path = path.trim();
         if path.contains('\0') {
             return Err(FileError::Other("a path cannot contain a NUL character".to_owned()));
@@ -112,27 +156,39 @@ impl Roots {
                 let Some(decoded) = paths::from_uri(path) else {
                     return Err(FileError::Outside(path.to_owned()));
                 };
-                return self.inside(&decoded, path, overlay);
+                self.check_spelling(&decoded.to_string_lossy())?;
+                return Ok(Placed::Disk(decoded));
             }
             if let Some(document) = overlay.by_uri(path) {
-                return unless_secret(FilePath::buffer(&document.uri));
+                return Ok(Placed::Open(FilePath::buffer(&document.uri)));
             }
             // No file is ever made under the name of an editor's tab; a name with a colon in it must exist.
             if !self.roots.iter().any(|root| root.path.join(path).symlink_metadata().is_ok()) {
                 return Err(FileError::Missing(format!("{path}, and no open buffer has this URI")));
             }
         }
+        self.check_spelling(path)?;
         if Path::new(path).is_absolute() {
-            return self.inside(Path::new(path), path, overlay);
+            return Ok(Placed::Disk(PathBuf::from(path)));
         }
         match self.roots.as_slice() {
-            [] => open_file_named(path, overlay),
-            [root] => self.inside(&root.path.join(path), path, overlay),
-            several => {
-                let place = among(several, path, known)?;
-                self.inside(&place, path, overlay)
-            }
+            [] => open_file_named(path, overlay).map(Placed::Open),
+            [root] => Ok(Placed::Disk(root.path.join(path))),
+            several => among(several, path, known).map(Placed::Disk),
         }
+    }
+
+    /// Whether a path has one meaning on this system. Decided by its text alone: to look at another machine's share is to
+    /// tell that machine who the user is.
+    fn check_spelling(&self, path: &str) -> Result<(), FileError> {
+        if let Some(flaw) = spelling::flaw(Style::HOST, path) {
+            return Err(FileError::Other(format!("{path} cannot be used: {flaw}")));
+        }
+        let Some(share) = spelling::share(Style::HOST, path) else { return Ok(()) };
+        let is_of_root = |root: &Root| {
+            spelling::share(Style::HOST, &root.path.to_string_lossy()).is_some_and(|other| other == share)
+        };
+        if self.roots.iter().any(is_of_root) { Ok(()) } else { Err(self.refusal(path)) }
     }
 
     fn containing<'a>(&self, real: &'a Path) -> Option<(&Root, &'a Path)> {
@@ -142,28 +198,22 @@ impl Roots {
             .min_by_key(|(_, rest)| rest.components().count())
     }
 
-    fn inside(&self, path: &Path, written: &str, overlay: &Overlay) -> Result<FilePath, FileError> {
+    fn at(&self, path: &Path, written: &str, overlay: &Overlay) -> Result<Located, FileError> {
         if path.as_os_str().len() > paths::MAX_PATH_BYTES {
             return Err(FileError::Other("a path cannot be longer than 4,096 bytes".to_owned()));
         }
         let path = paths::normalized(path);
         let real =
             paths::real(&path).map_err(|error| FileError::Io(written.to_owned(), error.to_string()))?;
-        let file = self.file(&real);
+        // A link's own name counts as well as that of the file behind it.
+        let is_secret = (guard::is_secret(&path) || guard::is_secret(&real)) && !real.is_dir();
         let open = || FilePath::file(&real, &real.to_string_lossy());
         let is_open = self.is_empty() && overlay.by_real_path(&real).is_some();
-        let Some(file) = file.or_else(|| is_open.then(open)) else {
-            return Err(if self.is_empty() {
-                FileError::NoRoots(written.to_owned())
-            } else {
-                FileError::Outside(written.to_owned())
-            });
-        };
-        // A link's own name counts as well as that of the file behind it.
-        if (guard::is_secret(&path) || guard::is_secret(&real)) && !real.is_dir() {
-            return Err(FileError::Secret(file.to_string()));
+        match self.file(&real).or_else(|| is_open.then(open)) {
+            Some(file) if is_secret => Err(FileError::Secret(file.to_string())),
+            Some(file) => Ok(Located::Inside(file)),
+            None => Ok(Located::Outside(Outside { file: FilePath::outside(&real), is_secret })),
         }
-        Ok(file)
     }
 }
 
@@ -177,7 +227,7 @@ fn open_file_named(path: &str, overlay: &Overlay) -> Result<FilePath, FileError>
     files.retain(|file| !path.is_empty() && file.ends_with(Path::new(path)));
     match files.as_slice() {
         [] => Err(FileError::NoRoots(if path.is_empty() { "a folder" } else { path }.to_owned())),
-        [file] => unless_secret(FilePath::file(file, &file.to_string_lossy())),
+        [file] => Ok(FilePath::file(file, &file.to_string_lossy())),
         several => {
             let names: Vec<_> = several.iter().map(|file| file.to_string_lossy()).collect();
             Err(FileError::Ambiguous(format!("{path} could be {}; give the whole path", names.join(" or "))))

@@ -17,13 +17,16 @@
 //! | deleted by somebody since | refused | refused | created | refused | refused |
 //! | created by somebody since | its text | made in it | refused | staged | staged |
 //! | has a staged edit | the staged text | made in that | staged, when each of its lines was shown or written | the edit goes, and the file with it | goes along |
-//! | has a staged edit, and has changed beneath it | the staged text | refused, and the edit is dropped | the same | the same | the same |
+//! | has a staged edit, and has changed beneath it | the edit moves along: the staged text with the change | made in that | refused | refused | refused |
+//! | the same, in lines that the edit changes | the staged text | refused, and what does not fit is dropped | the same | the same | the same |
 //!
 //! An edit needs no earlier read: it names the text that it replaces, which must stand there now and only once.
 //! "Refused" means that nothing changes and that the error says what to read first.
 
 mod checks;
+mod follow;
 mod known;
+mod reach;
 mod settle;
 mod stage;
 
@@ -36,14 +39,17 @@ use std::{
 };
 
 use super::{
-    EditProposal, FileEdit, FileError, FilePath, FileText, Workspace,
+    EditProposal, FileEdit, FileError, FilePath, FileText, Surroundings, Workspace,
     keys::{self, Masking},
     suggest,
 };
 
+pub use reach::Purpose;
 pub use stage::StagedChange;
 
+use follow::{Earlier, Unfit};
 use known::{Author, Known};
+use reach::LetIn;
 
 /// The workspace as one turn sees it: its own staged edits, then open buffers, then the disk. Methods block on file
 /// I/O: async callers go through `spawn_blocking`.
@@ -55,6 +61,7 @@ pub struct TurnFiles {
     staging: Mutex<()>,
     outlook: Outlook,
     masking: Masking,
+    surroundings: Surroundings,
 }
 
 /// What becomes of staged edits when the turn has come to its end.
@@ -78,6 +85,9 @@ struct State {
     seen: BTreeMap<FilePath, Known>,
     /// The same for the staged text of each file that has one.
     written: BTreeMap<FilePath, Known>,
+    /// What of the staged edits earlier turns have proposed.
+    earlier: Option<Earlier>,
+    let_in: LetIn,
 }
 
 /// What staging changes, to be put back.
@@ -95,6 +105,7 @@ impl TurnFiles {
             staging: Mutex::default(),
             outlook: Outlook::default(),
             masking: Masking::default(),
+            surroundings: Surroundings::default(),
         }
     }
 
@@ -145,25 +156,6 @@ impl TurnFiles {
         &self.workspace
     }
 
-    /// From a path as a model writes it (relative to a root, `root-name/…` with several roots, absolute, or the URI
-    /// of an open buffer that is no file) to a place inside the roots, symlinks resolved. The file need not exist.
-    pub fn resolve(&self, path: &str) -> Result<FilePath, FileError> {
-        let staged: BTreeSet<_> =
-            self.state().staged.keys().filter_map(FilePath::disk).map(Path::to_owned).collect();
-        self.workspace.folders().resolve(path, &self.workspace.overlay, |place| {
-            staged.contains(place) || self.workspace.overlay.by_real_path(place).is_some()
-        })
-    }
-
-    /// The same for a file that is to go from its place: a link would stay, and the file behind it would go.
-    pub fn resolve_itself(&self, path: &str) -> Result<FilePath, FileError> {
-        let staged: BTreeSet<_> =
-            self.state().staged.keys().filter_map(FilePath::disk).map(Path::to_owned).collect();
-        self.workspace.folders().resolve_itself(path, &self.workspace.overlay, |place| {
-            staged.contains(place) || self.workspace.overlay.by_real_path(place).is_some()
-        })
-    }
-
     /// Whether there is a file (or buffer) of text or not, without reading it. A directory is none.
     pub fn exists(&self, path: &FilePath) -> bool {
         if let Some(staged) = self.state().after(path) {
@@ -175,6 +167,7 @@ impl TurnFiles {
     /// Takes notice of what the file says now: later changes are held against it. What of it reaches the model is for
     /// [`TurnFiles::show`] to say.
     pub fn read(&self, path: &FilePath) -> Result<FileText, FileError> {
+        self.follow(path, Unfit::Kept)?;
         if let Some(staged) = self.state().after(path) {
             return staged;
         }
@@ -317,8 +310,7 @@ impl State {
     /// An edit that leaves everything as it was is none.
     fn put(&mut self, edit: FileEdit) {
         self.changed.insert(edit.path.clone());
-        let same = edit.before.as_ref().map(|before| &*before.text) == edit.after.as_deref();
-        if same && edit.moved_from.is_none() {
+        if edit.changes_nothing() {
             self.staged.remove(&edit.path);
         } else {
             self.staged.insert(edit.path.clone(), edit);

@@ -13,7 +13,10 @@ use ignore::{
     gitignore::{Gitignore, GitignoreBuilder},
 };
 
-use super::{FileError, FilePath, FileText, TurnFiles, ignore_rules::IgnoreRules, paths, search::ListQuery};
+use super::{
+    FileError, FilePath, FileText, Surroundings, TurnFiles, ignore_rules::IgnoreRules, paths,
+    search::ListQuery,
+};
 
 /// So many entries are looked at, ignored ones aside: some seconds of work in the largest of projects.
 const MAX_WALKED: usize = 200_000;
@@ -49,7 +52,7 @@ impl TurnFiles {
         let roots = self.workspace().folders();
         let places = match &query.under {
             None => self.outer_roots(),
-            Some(under) => match under.disk().filter(|_| !roots.is_empty()) {
+            Some(under) => match under.disk().filter(|_| !roots.is_empty() || !extra.has_buffer(under)) {
                 None => {
                     return match extra.buffers.iter().find(|(path, _)| path == under) {
                         Some((path, text)) => {
@@ -63,6 +66,10 @@ impl TurnFiles {
                     return Err(FileError::Other(format!(
                         "what is in {under} is neither listed nor searched"
                     )));
+                }
+                // Put there since it was looked up.
+                Some(disk) if paths::real(disk).is_ok_and(|real| real != disk) => {
+                    return Err(FileError::Moved(under.to_string()));
                 }
                 Some(disk) => {
                     let known = extra.is_at_or_below(disk);
@@ -79,7 +86,7 @@ impl TurnFiles {
         for place in places {
             let scope = Scope { place: &place, depth: query.depth, glob: glob.as_ref() };
             let mut extra = extra.below(&scope).into_iter().peekable();
-            for entry in walker(&place, query).filter_map(Result::ok) {
+            for entry in self.walker(&place, query).filter_map(Result::ok) {
                 walked += 1;
                 if walked > MAX_WALKED {
                     return Ok(Walked::Stopped);
@@ -151,16 +158,42 @@ impl TurnFiles {
         if (is_dir && disk == scope.place) || !(is_dir || metadata.is_file()) {
             return None;
         }
-        let shown = roots.file(disk)?;
+        // A place outside was let in with what lies below it, and all of that is called as the place is.
+        let is_outside = roots.file(scope.place).is_none();
+        let around = |path: &Path| path.starts_with(scope.place).then(|| FilePath::outside(path));
+        let shown = |path: &Path| if is_outside { around(path) } else { roots.file(path) };
         let path = if is_link {
-            let real = paths::real(disk).ok().filter(|real| roots.file(real).is_some())?;
-            FilePath::file(&real, shown.as_str())
+            let real = paths::real(disk).ok().filter(|real| shown(real).is_some())?;
+            FilePath::file(&real, shown(disk)?.as_str())
         } else {
-            shown
+            shown(disk)?
         };
         let text = if is_dir { None } else { self.workspace().open_document(&path).map(|open| open.text) };
         let disk_size = if is_dir { 0 } else { metadata.len() };
         Some(Found { path, is_dir, is_link, text, disk_size })
+    }
+
+    /// Ignore rules hold also where there is no repository. The library's own reading of ignore files is off: it opens
+    /// whatever stands under their names.
+    fn walker(&self, place: &Path, query: &ListQuery) -> ignore::Walk {
+        let rules = (!query.hidden).then(|| IgnoreRules::new(place));
+        let roots = self.workspace().folders();
+        let is_outside = roots.file(place).is_none();
+        let surroundings = self.surroundings().clone();
+        let is_withheld = move |path: &Path| Surroundings::are_of_system(path) || surroundings.withhold(path);
+        WalkBuilder::new(place)
+            .standard_filters(false)
+            .follow_links(false)
+            .max_depth(query.depth)
+            .filter_entry(move |entry| {
+                let is_below = entry.depth() > 0;
+                let is_hidden = is_below && rules.as_ref().is_some_and(|rules| rules.hide(entry));
+                let is_withheld =
+                    is_outside && roots.file(entry.path()).is_none() && is_withheld(entry.path());
+                entry.file_name() != ".git" && !is_hidden && !is_withheld
+            })
+            .sort_by_file_name(Ord::cmp)
+            .build()
     }
 }
 
@@ -168,23 +201,6 @@ impl Found {
     fn of(path: FilePath, text: Option<Arc<str>>, disk_size: u64) -> Self {
         Self { path, is_dir: false, is_link: false, text, disk_size }
     }
-}
-
-/// Ignore rules hold also where there is no repository. The library's own reading of ignore files is off: it opens
-/// whatever stands under their names.
-fn walker(place: &Path, query: &ListQuery) -> ignore::Walk {
-    let rules = (!query.hidden).then(|| IgnoreRules::new(place));
-    WalkBuilder::new(place)
-        .standard_filters(false)
-        .follow_links(false)
-        .max_depth(query.depth)
-        .filter_entry(move |entry| {
-            let is_below = entry.depth() > 0;
-            let is_hidden = is_below && rules.as_ref().is_some_and(|rules| rules.hide(entry));
-            entry.file_name() != ".git" && !is_hidden
-        })
-        .sort_by_file_name(Ord::cmp)
-        .build()
 }
 
 /// Which part of a walk's entries is asked for.
@@ -255,6 +271,10 @@ impl Extra {
             }
         }
         Self { files, buffers }
+    }
+
+    fn has_buffer(&self, path: &FilePath) -> bool {
+        self.buffers.iter().any(|(other, _)| other == path)
     }
 
     fn is_at_or_below(&self, disk: &Path) -> bool {

@@ -22,6 +22,7 @@ mod edits_apply;
 mod edits_commands;
 mod edits_hunks;
 mod edits_immediate;
+mod edits_meanwhile;
 mod edits_offer;
 mod edits_part;
 mod edits_preview;
@@ -35,6 +36,8 @@ mod hostile;
 mod jobs;
 mod lifecycle;
 mod limits;
+#[cfg(unix)]
+mod outside;
 mod provider;
 mod restart;
 mod settings;

@@ -146,7 +146,7 @@ impl Judge<'_> {
         let is_secret = |word: &&str| {
             matches!(
                 self.ground.place_in(&folder, word),
-                Place::Outside { is_secret: true } | Place::Inside { nature: Nature::Secret, .. }
+                Place::Outside { nature: Nature::Secret, .. } | Place::Inside { nature: Nature::Secret, .. }
             )
         };
         let words = command.text.split(BETWEEN_NAMES).filter(|word| !word.is_empty());
@@ -239,6 +239,15 @@ impl Judge<'_> {
             }
             return Ok(());
         }
+        if let Some(program) = self.own_program(command) {
+            let rule = expanded.is_none().then(|| narrow(command)).flatten();
+            return Err(Gap {
+                why: format!(
+                    "it runs {program}, a program of this project, which PATH has before all others"
+                ),
+                always: rule.map_or(Always::Line, |rule| Always::Rule(Box::new(rule))),
+            });
+        }
         if !command.inner.is_empty() && command.inner_at < command.words.len() {
             command.inner.iter().for_each(|inner| self.look(inner, folders, gaps));
             return Ok(());
@@ -257,6 +266,12 @@ impl Judge<'_> {
         };
         let rule = expanded.is_none().then(|| narrow(command)).flatten();
         Err(Gap { why, always: rule.map_or(Always::Line, |rule| Always::Rule(Box::new(rule))) })
+    }
+
+    /// The program of the workspace that runs in the place of the system's.
+    fn own_program(&self, command: &Opened) -> Option<String> {
+        let program = &command.words.first()?.text;
+        (!program.contains('/')).then(|| self.ground.own_program(program)).flatten()
     }
 
     /// Why a command that only reads may show too much though no file that it names speaks against it.
@@ -296,7 +311,8 @@ impl Judge<'_> {
             folders.iter().any(|folder| {
                 matches!(
                     self.ground.place_in(folder, word),
-                    Place::Outside { is_secret: true } | Place::Inside { nature: Nature::Secret, .. }
+                    Place::Outside { nature: Nature::Secret, .. }
+                        | Place::Inside { nature: Nature::Secret, .. }
                 )
             })
         })
@@ -306,7 +322,7 @@ impl Judge<'_> {
     fn is_harmless(&self, word: &str, folders: &[PathBuf]) -> bool {
         parts(word).all(|word| {
             folders.iter().all(|folder| match self.ground.place_in(folder, word) {
-                Place::Outside { is_secret } => !is_secret,
+                Place::Outside { nature, .. } => nature != Nature::Secret,
                 Place::Inside { nature, .. } => nature == Nature::Plain,
             })
         })

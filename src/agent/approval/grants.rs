@@ -1,17 +1,23 @@
 //! What the user allowed for the rest of a thread.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use super::{Facts, Rule, shell};
-use crate::tools::{CommandText, Effect, Grammar};
+use super::{Facts, Reach, Rule, shell};
+use crate::tools::{CommandText, Effect, Extent, Grammar};
 
 /// A grant for a command covers the same command with the same words in the same folder, blanks and quotes aside, and
 /// nothing else: who allows `cargo test` has not allowed what else a model thinks of, or what only reads alike. How long
 /// it may take and why the model wants it do not count. A grant for an edit covers the tool, since every edit is still
-/// previewed, except where a rule asks: there it covers the same edit.
+/// previewed, except where a rule asks: there it covers the same edit. Outside of the workspace it covers what is done to
+/// that place, wherever links lead later.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     granted: BTreeSet<(&'static str, Option<String>)>,
+    /// Places outside of the workspace, links followed.
+    outside: BTreeSet<(Effect, Extent, PathBuf)>,
     /// Those that the user said for all threads.
     pub(super) rules: Vec<Rule>,
 }
@@ -23,9 +29,27 @@ impl Grants {
         self.granted.insert(alike(facts));
     }
 
+    /// The same for a call that leads out of the workspace: what else its tool does is not meant.
+    pub fn let_reach(&mut self, facts: &Facts, reach: &Reach) {
+        self.granted.insert(same(facts));
+        let places = reach.outside().map(|real| (facts.effect, facts.access.extent, real.to_owned()));
+        self.outside.extend(places);
+    }
+
     /// The rules hold for the rest of the thread; beyond it an approver has kept them.
     pub fn allow_by(&mut self, rules: Vec<Rule>) {
         self.rules.extend(rules);
+    }
+
+    /// Whether such a call may go to a place outside. Who let a folder be looked through has let its files be read.
+    pub(super) fn let_out(&self, facts: &Facts, real: &Path) -> bool {
+        self.outside.iter().filter(|(effect, ..)| *effect == facts.effect).any(|(_, extent, place)| {
+            match extent {
+                Extent::Named => facts.access.extent == Extent::Named && real == place,
+                Extent::Names => facts.access.extent == Extent::Names && real.starts_with(place),
+                Extent::Below => real.starts_with(place),
+            }
+        })
     }
 
     /// Whether the very same call was allowed.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     tools::{CommandText, Effect, Grammar},
-    workspace::{paths, place::Place},
+    workspace::place::Place,
 };
 
 /// What the rules that forbid and those that ask make of a text.
@@ -160,10 +160,7 @@ impl Judge<'_> {
     fn spot(&self, folder: &Path, word: &str) -> Spot {
         match self.ground.place_in(folder, word) {
             Place::Inside { real, relative, .. } => Spot { relative: Some(relative), real },
-            Place::Outside { .. } => {
-                let path = folder.join(word);
-                Spot { relative: None, real: paths::real(&path).unwrap_or_else(|_| paths::normalized(&path)) }
-            }
+            Place::Outside { real, .. } => Spot { relative: None, real },
         }
     }
 }

@@ -167,6 +167,22 @@ fn literal(path: &Path) -> String {
     pattern
 }
 
+/// The pattern that a person would write for a place and what lies below it; `None` where there is none that means it
+/// alone.
+pub(super) fn meaning(place: &Path) -> Option<String> {
+    let mut pattern = String::new();
+    for character in place.to_str()?.chars() {
+        match character {
+            '}' => pattern.push_str("[}]"),
+            wild if WILD.contains(&wild) => pattern.extend(['[', wild, ']']),
+            '\\' => return None,
+            plain => pattern.push(plain),
+        }
+    }
+    // A blank at an end of a line is none.
+    (pattern.trim() == pattern).then_some(pattern)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

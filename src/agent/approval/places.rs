@@ -33,7 +33,8 @@ impl Judge<'_> {
         }
         for folder in folders {
             match self.ground.place_in(folder, target) {
-                Place::Outside { is_secret: true } | Place::Inside { nature: Nature::Secret, .. } => {
+                Place::Outside { nature: Nature::Secret, .. }
+                | Place::Inside { nature: Nature::Secret, .. } => {
                     return Err(Gap::once(format!(
                         "it writes to {target}, which may hold keys or passwords"
                     )));
@@ -60,7 +61,8 @@ impl Judge<'_> {
         for path in paths.iter().filter(|path| !NOWHERE.contains(path)) {
             for folder in folders {
                 match self.ground.place_in(folder, path) {
-                    Place::Outside { is_secret: true } | Place::Inside { nature: Nature::Secret, .. } => {
+                    Place::Outside { nature: Nature::Secret, .. }
+                    | Place::Inside { nature: Nature::Secret, .. } => {
                         let held = self.held("; the sandbox hides it from the command all the same");
                         return Err(Gap::once(format!("{path} may hold keys or passwords{held}")));
                     }

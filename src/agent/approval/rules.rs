@@ -4,7 +4,7 @@ use std::{fmt, path::Path, str::FromStr};
 
 use super::{
     opened::file_name,
-    pattern::{Holds, Pattern},
+    pattern::{self, Holds, Pattern},
     shell,
 };
 use crate::tools::{self, Effect};
@@ -96,6 +96,17 @@ impl Rule {
         let line = line.trim();
         let rule: Self = format!("exactly: {line}").parse().ok()?;
         (rule.is_line(line) && !line.contains('\n')).then_some(rule)
+    }
+
+    /// The rule for reading or editing what is at an absolute place, and what is below it; `None` when no rule can name it.
+    pub(super) fn of_place(effect: Effect, real: &Path) -> Option<Self> {
+        let subject = match effect {
+            Effect::Read => "read",
+            Effect::Edit => "edit",
+            Effect::Stop | Effect::Execute | Effect::Network => return None,
+        };
+        let rule: Self = format!("{subject}: {}", pattern::meaning(real)?).parse().ok()?;
+        rule.covers_path(effect, None, real).then_some(rule)
     }
 
     /// The rule for a host; `None` when no rule can name it.
@@ -451,6 +462,22 @@ mod tests {
             let rule = Rule::of_command(&words).unwrap();
             assert_eq!(rule.coverage(&["echo", word]), Coverage::Words(2), "{rule}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_rule_for_a_place_means_it_and_what_lies_below_it_and_nothing_beside_it() {
+        for place in ["/a/b.txt", "/a b/c", "/a/[x]/{y}*?.txt", "/a/#b", "/a/!b", "/a/b$", "/naïve"] {
+            let rule = Rule::of_place(Effect::Read, Path::new(place)).unwrap();
+            let covers = |place: &str| rule.covers_path(Effect::Read, None, Path::new(place));
+            assert!(covers(place) && covers(&format!("{place}/below")), "{rule}");
+            assert!(!covers(&format!("{place}x")) && !covers("/a/x/y1.txt") && !covers("/a"), "{rule}");
+        }
+        // What a rule cannot say is asked about each time.
+        for place in ["/a\\b", "/a/b ", "/a, b", "/a/../b"] {
+            assert_eq!(Rule::of_place(Effect::Read, Path::new(place)), None, "{place}");
+        }
+        assert_eq!(Rule::of_place(Effect::Execute, Path::new("/a")), None);
     }
 
     #[test]

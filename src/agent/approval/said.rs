@@ -13,10 +13,9 @@ impl Question {
             Effect::Read => "read this",
             Effect::Stop => "stop this",
         };
-        match self.circumstances.as_str() {
-            "" => verb.to_owned(),
-            circumstances => format!("{verb} {circumstances}"),
-        }
+        let words = self.leading_out.as_deref().into_iter().chain([self.circumstances.as_str()]);
+        let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
+        format!("{verb} {}", words.join(", ")).trim_end().to_owned()
     }
 
     /// What "always" allows; `None` when it cannot be offered. A rule that only repeats the command does not.
@@ -51,6 +50,7 @@ mod tests {
             tool: "run_command",
             effect: Effect::Execute,
             preview: command.to_owned(),
+            leading_out: None,
             circumstances: "in web".to_owned(),
             why: String::new(),
             root: None,

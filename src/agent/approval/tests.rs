@@ -1,6 +1,8 @@
 mod guarded;
 mod nuisance;
 #[cfg(unix)]
+mod outside;
+#[cfg(unix)]
 mod really_run;
 mod scripts;
 
@@ -24,7 +26,10 @@ struct Place {
 
 impl Place {
     fn new(allow: &[&str], ask: &[&str], deny: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::of(tempfile::tempdir().unwrap(), allow, ask, deny)
+    }
+
+    fn of(folder: tempfile::TempDir, allow: &[&str], ask: &[&str], deny: &[&str]) -> Self {
         let root = folder.path().join("project");
         for (path, text) in [
             ("a.txt", "a"),
@@ -45,7 +50,7 @@ impl Place {
         Self {
             files: TurnFiles::new(Arc::new(Workspace::new(vec![root]))),
             _folder: folder,
-            policy: ApprovalPolicy { approvals: Approvals::Edits, rules: Arc::new(rules) },
+            policy: ApprovalPolicy { rules: Arc::new(rules), ..ApprovalPolicy::default() },
             grants: Grants::default(),
         }
     }
@@ -55,8 +60,12 @@ impl Place {
         self
     }
 
+    fn decide(&self, facts: &Facts) -> Decision {
+        self.policy.decide(facts, &Reach::of(facts, &self.files), &self.grants, &self.files)
+    }
+
     fn run(&self, text: &str) -> Decision {
-        self.policy.decide(&command(text), &self.grants, &self.files)
+        self.decide(&command(text))
     }
 
     /// Each command with its decision.
@@ -69,7 +78,7 @@ impl Place {
         let lines = calls.iter().map(|(tool, effect, path)| {
             let access = Access { paths: vec![(*path).to_owned()], ..Access::default() };
             let facts = Facts { tool, effect: *effect, arguments: (*path).to_owned(), access };
-            format!("{tool} {path} => {}\n", shown(&self.policy.decide(&facts, &self.grants, &self.files)))
+            format!("{tool} {path} => {}\n", shown(&self.decide(&facts)))
         });
         expected.assert_eq(&lines.collect::<String>());
     }
@@ -416,7 +425,7 @@ fn a_shell_of_another_kind_runs_only_what_a_rule_spells_to_the_letter() {
     let other = |text: &str| {
         let mut facts = command(text);
         facts.access.command.as_mut().unwrap().grammar = Grammar::Unknown;
-        shown(&place.policy.decide(&facts, &place.grants, &place.files))
+        shown(&place.decide(&facts))
     };
     assert_eq!(other("dir /b"), "allow");
     assert_eq!(other("cargo test"), "allow");
@@ -473,7 +482,7 @@ fn a_grant_for_the_thread_covers_the_same_command_and_no_more() {
 /// What becomes of a fetch from this host.
 fn fetched(place: &Place, access: Access) -> String {
     let facts = Facts { tool: "fetch_url", effect: Effect::Network, arguments: "{}".to_owned(), access };
-    shown(&place.policy.decide(&facts, &place.grants, &place.files))
+    shown(&place.decide(&facts))
 }
 
 fn from(host: &str) -> Access {

@@ -151,6 +151,7 @@ mod tests {
             tool: "run_command",
             effect: Effect::Execute,
             preview: command.to_owned(),
+            leading_out: None,
             circumstances: "in web".to_owned(),
             why: "npm is not known to only read".to_owned(),
             always: Vec::new(),

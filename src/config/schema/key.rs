@@ -191,6 +191,7 @@ pub const KEYS: &[Key] = &[
     Key::new("edits", "one of propose, apply, immediate", "propose", ProjectRule::Narrower),
     Key::new("checkpoints", BOOLEAN, "true", ProjectRule::Narrower),
     Key::new("approvals", "one of none, edits, all", "edits", ProjectRule::Narrower),
+    Key::new("outside", "one of refuse, ask", "refuse", ProjectRule::Narrower),
     Key::rules("allow", ProjectRule::Trusted),
     Key::rules("ask", ProjectRule::Free),
     Key::rules("deny", ProjectRule::Free),

@@ -4,19 +4,19 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     Accepted, EditsWord,
-    apply::{APPLY_LIMIT, Applied, Left, Sees, reasons},
+    apply::{Applied, Left, reasons},
     names::{not_saved, were},
-    proposers::Whose,
     question::QUESTION_LIMIT,
+    taking::{Taking, Untaken},
 };
 use crate::{
     lsp::{commands::EditParams, editor::one_line, lsp_types::MessageType, session::Session},
     protocol::ThreadId,
     workspace::{
-        EditProposal, FileEdit, FilePath,
+        FileEdit, FilePath,
         checkpoints::Direction,
         edit::Conflict,
-        review::{HunkId, HunkState, Review, Selection, TakenFile},
+        review::{HunkId, Review, Selection},
     },
 };
 
@@ -100,13 +100,13 @@ impl Session {
         self.offer_changed(&taking.thread_id);
         let proposal = taking.proposal();
         taking.is_with_editor = true;
-        let Applied { word, done, left, kept, is_refused, misplaced } =
+        let Applied { word, done, seen, left, kept, is_refused, misplaced } =
             self.apply(&proposal, way, Some(&taking.whose)).await;
         // What the user did not tick they know.
         let is_told = |left: &&Left| way == Way::AtOnce || left.is_impossible;
         let mut reasons_left: Vec<String> =
             left.iter().filter(is_told).map(|left| left.reason.clone()).collect();
-        let (happened, untouched) = taking.split(&done);
+        let (happened, untouched) = taking.split(&done, &seen);
         let is_there = |path: &FilePath| happened.files.contains(path) || misplaced.contains(path);
         let done: Vec<FileEdit> = done.into_iter().filter(|file| is_there(&file.path)).collect();
         let is_whole = |left: &Left| !done.iter().any(|done| done.path == left.file.path);
@@ -178,7 +178,7 @@ impl Session {
         uri: Option<&str>,
         hunks: Option<&[u32]>,
     ) -> Result<Selection, String> {
-        let path = match uri.map(|uri| self.workspace.resolve(uri)) {
+        let path = match uri.map(|uri| self.workspace.locate(uri)) {
             None => None,
             Some(Ok(path)) => Some(path),
             Some(Err(_)) => return Err("there are no proposed edits in this file".to_owned()),
@@ -251,127 +251,6 @@ fn listed<'a>(ids: impl Iterator<Item = &'a HunkId> + Clone) -> String {
     match ids.count().saturating_sub(MAX_LISTED) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
-    }
-}
-
-/// Why nothing of a selection was taken.
-#[derive(Debug, Default)]
-struct Untaken {
-    /// What does not fit any more.
-    left_out: Vec<Conflict>,
-    /// The user has made some of it himself.
-    is_there_already: bool,
-}
-
-/// Hunks that were taken out of a review. Dropped, they are offered again.
-struct Taking {
-    session: Arc<Session>,
-    thread_id: ThreadId,
-    whose: Whose,
-    review: Arc<Review>,
-    files: Vec<TakenFile>,
-    /// The editor has them, and cannot be told to leave them.
-    is_with_editor: bool,
-}
-
-/// What came about.
-#[derive(Default)]
-struct Happened {
-    files: BTreeSet<FilePath>,
-    hunks: BTreeSet<HunkId>,
-}
-
-impl Taking {
-    fn proposal(&self) -> EditProposal {
-        EditProposal { files: self.files.iter().map(|file| file.edit.clone()).collect() }
-    }
-
-    /// What came about of files of which the editor says that it changed them, and in words what did not: the user may
-    /// have chosen only some, and some editors skip in silence. The texts say which.
-    fn split(&self, done: &[FileEdit]) -> (Happened, Vec<String>) {
-        let mut happened = Happened::default();
-        let mut untouched = Vec::new();
-        for file in self.files.iter().filter(|file| done.iter().any(|done| done.path == file.edit.path)) {
-            let path = &file.edit.path;
-            let mut hunks: BTreeSet<HunkId> = file.hunks.iter().copied().collect();
-            let workspace = &self.session.workspace;
-            let is_told = workspace.open_document(path).is_some();
-            if is_told && self.session.sees(&file.edit) == Sees::Else {
-                // Of a part that came about, all that still waits is not in it.
-                let is_part = done.iter().any(|done| done.path == *path && *done != file.edit);
-                self.review.put_back(&file.hunks);
-                for view in self.review.hunks_of(workspace, path) {
-                    if (is_part || view.state == HunkState::Pending) && hunks.remove(&view.id) {
-                        let line = view.lines_now.start + 1;
-                        untouched.push(format!("the editor left {path}:{line} as it was"));
-                    }
-                }
-            }
-            if !hunks.is_empty() {
-                happened.files.insert(path.clone());
-                happened.hunks.append(&mut hunks);
-            }
-        }
-        (happened, untouched)
-    }
-
-    /// Whether the user has typed since the edits were taken. Who took the edit back at once has the text of before, and
-    /// does not want it again.
-    fn is_outdated(&self) -> bool {
-        self.files.iter().any(|file| {
-            let before = file.edit.before.as_ref();
-            let now = self.session.workspace.open_document(file.edit.origin());
-            before
-                .zip(now)
-                .is_some_and(|(before, now)| before.version != Some(now.version) && before.text != now.text)
-        })
-    }
-
-    /// Those hunks came about; the others are offered again.
-    fn end(mut self, done: &BTreeSet<HunkId>) {
-        self.is_with_editor = false;
-        self.review.accepted(&self.session.workspace, &done.iter().copied().collect::<Vec<_>>());
-        for file in &mut self.files {
-            file.hunks.retain(|id| !done.contains(id));
-        }
-        self.files.retain(|file| !file.hunks.is_empty());
-    }
-
-    /// Edits that the editor applies though nobody waits for its answer any more are not offered for ever.
-    fn watch(&self) {
-        let (session, review) = (Arc::clone(&self.session), Arc::clone(&self.review));
-        let (thread_id, files) = (self.thread_id.clone(), self.files.clone());
-        let whose = self.whose.clone();
-        self.session.spawn(async move {
-            let all: Vec<_> = files.iter().map(|file| &file.edit).collect();
-            // What has not come about then stays on offer.
-            let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
-            let mut done = Vec::new();
-            for file in files.iter().filter(|file| session.sees(&file.edit) == Sees::After) {
-                review.accepted(&session.workspace, &file.hunks);
-                done.push(file.edit.clone());
-            }
-            session.keep_checkpoints(whose.goes(done)).await;
-            session.offer_changed(&thread_id);
-        });
-    }
-}
-
-impl Drop for Taking {
-    fn drop(&mut self) {
-        let hunks: Vec<HunkId> = self.files.iter().flat_map(|file| file.hunks.iter().copied()).collect();
-        self.review.put_back(&hunks);
-        let current = self.session.review(&self.thread_id);
-        let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, &self.review));
-        // A newer turn has put something in their place, or the offer went meanwhile.
-        let waiting = if is_current { self.review.ids() } else { BTreeSet::new() };
-        let is_gone = |file: &TakenFile| !file.hunks.iter().any(|id| waiting.contains(id));
-        let gone = self.files.iter().filter(|file| is_gone(file)).map(|file| file.edit.clone()).collect();
-        if is_current && self.is_with_editor {
-            self.watch();
-        }
-        self.session.offer_changed(&self.thread_id);
-        self.session.offer_more(&self.thread_id, gone, &self.whose);
     }
 }
 

@@ -45,6 +45,8 @@ const MAX_REASONS: usize = 5;
 pub(super) struct Applied {
     pub(super) word: EditsWord,
     pub(super) done: Vec<FileEdit>,
+    /// See [`super::send::Sent::seen`].
+    pub(super) seen: Vec<FilePath>,
     pub(super) left: Vec<Left>,
     /// Of what was done, what has its checkpoint already.
     pub(super) kept: Vec<FilePath>,
@@ -70,8 +72,9 @@ impl Applied {
     }
 
     fn none(word: EditsWord) -> Self {
-        let (done, left, kept, misplaced) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { word, done, left, kept, is_refused: false, misplaced }
+        let (done, seen, left) = (Vec::new(), Vec::new(), Vec::new());
+        let (kept, misplaced) = (Vec::new(), Vec::new());
+        Self { word, done, seen, left, kept, is_refused: false, misplaced }
     }
 
     /// With what became of more files.
@@ -81,6 +84,7 @@ impl Applied {
             _ => more.word,
         };
         self.done.extend(more.done);
+        self.seen.extend(more.seen);
         self.left.extend(more.left);
         self.kept.extend(more.kept);
         self.misplaced.extend(more.misplaced);
@@ -149,7 +153,7 @@ impl Session {
         let client = self.client();
         let mut plan = workspace_edit::plan(&targets, client.edits, client.encoding);
         let (mut done, mut remaining): (Vec<FileEdit>, Vec<Left>) = (Vec::new(), Vec::new());
-        let (mut is_refused, mut misplaced) = (false, Vec::new());
+        let (mut is_refused, mut misplaced, mut seen) = (false, Vec::new(), Vec::new());
         if let Some(edit) = &mut plan.edit {
             let limit = match way {
                 Way::AtOnce | Way::Back(_) => APPLY_LIMIT,
@@ -160,7 +164,7 @@ impl Session {
             };
             let label = format!("{} in {}", what(way), named(&plan.through_editor));
             let sent = self.send(edit, &plan.through_editor, &watches, (&label, way, limit)).await;
-            (done, remaining, is_refused) = (sent.done, sent.left, sent.is_refused);
+            (done, seen, remaining, is_refused) = (sent.done, sent.seen, sent.left, sent.is_refused);
             for file in sent.misplaced {
                 let Repaired { done: happened, left, is_right } = self.repair(file).await;
                 if !is_right {
@@ -192,7 +196,7 @@ impl Session {
             is_impossible: true,
         }));
         let word = if done.is_empty() { EditsWord::Refused } else { EditsWord::Applied };
-        Applied { word, done, left: remaining, kept, is_refused, misplaced }
+        Applied { word, done, seen, left: remaining, kept, is_refused, misplaced }
     }
 
     /// Why the edits no longer fit their files.

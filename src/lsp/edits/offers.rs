@@ -73,6 +73,7 @@ impl Session {
         self: &Arc<Self>,
         thread_id: &ThreadId,
         proposal: EditProposal,
+        earlier: EditProposal,
         turn: &Proposer,
     ) -> u64 {
         let (session, thread_id, turn) = (Arc::clone(self), thread_id.clone(), turn.clone());
@@ -82,7 +83,7 @@ impl Session {
             let Some(mut offer) = old else { return session.offer(&thread_id, proposal, &turn) };
             let before = offer.review.hunks(&session.workspace);
             let restaged = std::mem::take(&mut offer.restaged);
-            let known = (&restaged.proposal, &restaged.hunks);
+            let known = (&earlier, &restaged.hunks);
             let (added, made_way) = offer.review.renew(proposal, known, &session.workspace);
             let waiting = offer.review.ids();
             let kept = before.iter().map(|view| view.id).filter(|id| waiting.contains(id));
@@ -246,7 +247,7 @@ impl Session {
     /// The threads that the user's word is about, the newest first: the one that was named, else those with something
     /// in the file when all of one is meant, else the newest. Reads the disk.
     pub(super) fn threads_meant(&self, params: &EditParams) -> Vec<ThreadId> {
-        let path = params.uri.as_deref().and_then(|uri| self.workspace.resolve(uri).ok());
+        let path = params.uri.as_deref().and_then(|uri| self.workspace.locate(uri).ok());
         match (&params.thread_id, path) {
             (None, Some(path)) => {
                 let count = if params.hunks.is_some() { 1 } else { MAX_OFFERS };

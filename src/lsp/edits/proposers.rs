@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::workspace::{
-    EditProposal, FileEdit, FilePath, FileText,
+    FileEdit, FilePath, FileText,
     checkpoints::TurnMark,
     review::{Added, HunkId, HunkView},
 };
@@ -138,7 +138,6 @@ fn of_hunks(edit: &FileEdit, made: &[Made], otherwise: &Proposer) -> Vec<Propose
 /// The edits that a turn has staged again of what its thread had on offer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Restaged {
-    pub(super) proposal: EditProposal,
     pub(super) hunks: BTreeSet<HunkId>,
     /// What was on offer besides: it did not fit.
     pub(super) unfit: BTreeSet<HunkId>,

@@ -30,6 +30,8 @@ pub(super) type Watches<'a> = BTreeMap<FilePath, Watch<'a>>;
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     pub(super) done: Vec<FileEdit>,
+    /// Of what was done, what a document was seen to become by just that edit.
+    pub(super) seen: Vec<FilePath>,
     pub(super) left: Vec<Left>,
     /// What the editor did where it was not meant.
     pub(super) misplaced: Vec<Misplaced>,
@@ -88,6 +90,8 @@ impl Said {
 #[derive(Debug)]
 enum Came {
     Whole,
+    /// The document was seen to be changed by just this edit.
+    Seen,
     /// The edit of just these places.
     Part(FileEdit),
     Nothing,
@@ -140,7 +144,10 @@ impl Session {
             };
             let path = &file.path;
             let reason = match (came, said.reason()) {
-                (Came::Whole, _) => {
+                (came @ (Came::Whole | Came::Seen), _) => {
+                    if matches!(came, Came::Seen) {
+                        sent.seen.push(path.clone());
+                    }
                     sent.done.push(file.clone());
                     continue;
                 }
@@ -271,7 +278,7 @@ fn placed(file: &FileEdit, carried: CarriedOut) -> Came {
         meant.is_some_and(|meant| likeness(file)(&meant, &carried.after.text))
     };
     match carried.is_on_time || is_right() {
-        true => Came::Whole,
+        true => Came::Seen,
         false => Came::Elsewhere(carried),
     }
 }

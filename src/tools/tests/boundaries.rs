@@ -160,6 +160,6 @@ async fn a_file_that_becomes_a_link_after_it_was_looked_up_is_not_followed() {
     symlink(outside.path(), project.path("src")).unwrap();
     for path in [file, below] {
         let read = files.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string());
-        assert_eq!(read, Err(format!("{path} no longer lies in the workspace")));
+        assert_eq!(read, Err(format!("{path} no longer lies where it was found")));
     }
 }

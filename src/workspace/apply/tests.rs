@@ -202,7 +202,7 @@ fn a_file_that_became_a_link_is_not_followed() {
     fs::write(outside.path(), "same\n").unwrap();
     fs::remove_file(project.root.join("a.txt")).unwrap();
     std::os::unix::fs::symlink(outside.path(), project.root.join("a.txt")).unwrap();
-    assert_eq!(apply(&project), "a.txt no longer lies in the workspace; ask for the edit again");
+    assert_eq!(apply(&project), "a.txt no longer lies where it was found; ask for the edit again");
     assert_eq!(fs::read_to_string(outside.path()).unwrap(), "same\n");
 }
 

@@ -120,7 +120,7 @@ pub(super) fn plan(
     let (mut unusable, mut changes) = (Vec::new(), Vec::new());
     let (mut is_reachable, mut damaged) = (true, 0);
     for file in files {
-        is_reachable &= workspace.resolve(&file.uri).is_ok();
+        is_reachable &= workspace.recorded(&file.uri).is_ok();
         match change(store, file, workspace) {
             Ok(change) => changes.push(change),
             Err(TextError::Damaged(reason)) => {
@@ -198,7 +198,7 @@ impl Text {
 
 fn change(store: &Store, file: &FileRecord, workspace: &Workspace) -> Result<Change, TextError> {
     let path = |uri: &str| {
-        let path = workspace.resolve(uri).map_err(|error| TextError::Unread(error.to_string()))?;
+        let path = workspace.recorded(uri).map_err(|error| TextError::Unread(error.to_string()))?;
         // The record has the place where the file really was: what a link put there leads to is another file.
         let recorded = paths::from_uri(uri);
         match path.disk().zip(recorded.as_deref()) {

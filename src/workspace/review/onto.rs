@@ -18,7 +18,11 @@ impl FileEdit {
     /// are there already. For an edit of a text alone.
     #[must_use]
     pub fn onto(&self, document: &Document) -> Onto {
-        let text = FileText::of_buffer(document);
+        self.onto_text(FileText::of_buffer(document))
+    }
+
+    /// The same with a text as files are read.
+    pub(in crate::workspace) fn onto_text(&self, text: FileText) -> Onto {
         let mut number = 0;
         let mut file = Tracked::new(self.clone(), BTreeSet::from([self.path.clone()]), || {
             number += 1;

@@ -305,10 +305,9 @@ impl Patch {
         self.stretches.iter().all(|stretch| stretch.old == stretch.new)
     }
 
-    /// The text of now is the old one.
+    /// The text of now is the old one. What led there may still be taken back.
     pub(super) fn clear(&mut self) {
         self.stretches.clear();
-        self.steps.clear();
     }
 
     /// What happened to the text is not known splice by splice.

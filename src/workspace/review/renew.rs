@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{EditProposal, FileEdit, HunkId, State, Workspace, tracked::Tracked};
+use super::{
+    EditProposal, FileEdit, HunkId, State, Workspace,
+    tracked::{Tracked, Unit},
+};
 
 /// An edit that a review took in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,16 +42,18 @@ impl State {
         &mut self,
         proposal: EditProposal,
         (restaged, hunks): (&EditProposal, &BTreeSet<HunkId>),
+        unfit: &BTreeSet<HunkId>,
         workspace: &Workspace,
     ) -> (Vec<Added>, Vec<HunkId>) {
         let mut made_way = Vec::new();
+        let is_known = |unit: &Unit| hunks.contains(&unit.id) && !unfit.contains(&unit.id);
         self.files.retain(|path, file| {
             let is_here = |edit: &&FileEdit| {
                 let basis = &file.basis.edit;
                 [&edit.path, edit.origin()].into_iter().any(|at| at == path || at == basis.origin())
             };
             match proposal.files.iter().find(is_here) {
-                None => file.units.retain(|unit| !hunks.contains(&unit.id)),
+                None => file.units.retain(|unit| !is_known(unit)),
                 Some(edit) => {
                     let is_left_alone = edit.path == *path
                         && restaged.files.contains(edit)
@@ -56,8 +61,7 @@ impl State {
                     if is_left_alone {
                         return true;
                     }
-                    let unknown =
-                        file.units.iter().filter(|unit| !unit.is_taken && !hunks.contains(&unit.id));
+                    let unknown = file.units.iter().filter(|unit| !unit.is_taken && !is_known(unit));
                     made_way.extend(unknown.map(|unit| unit.id));
                     file.units.clear();
                 }

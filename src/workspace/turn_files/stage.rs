@@ -4,6 +4,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::{
     TurnFiles,
+    follow::{Followed, Unfit},
     known::{Author, Known},
 };
 use crate::workspace::{FileEdit, FileError, FilePath, FileText};
@@ -39,11 +40,11 @@ impl TurnFiles {
     /// Stages changes in their order, each on top of those before, or none of them: the error is that of the first one
     /// that cannot be staged.
     ///
-    /// A staged edit whose file has changed beneath it is dropped even so: it could not be applied any more.
+    /// A staged edit whose file has changed beneath it moves along; what of it does not fit any more is dropped even so.
     pub fn stage_all(&self, changes: Vec<StagedChange>) -> Result<(), FileError> {
         let _staging = self.staging();
         for change in &changes {
-            self.drop_stale(change.place())?;
+            self.follow_for(change)?;
         }
         // One change is staged whole or not at all by itself.
         let before = (changes.len() > 1).then(|| self.state().snapshot());
@@ -275,22 +276,16 @@ impl TurnFiles {
         }
     }
 
-    /// Drops the staged edit of a path whose file is no longer what it was made for.
-    fn drop_stale(&self, path: &FilePath) -> Result<(), FileError> {
-        if !self.state().staged.contains_key(path) {
-            return Ok(());
+    /// Brings the staged edit of a path up to its file, before that is changed. The error says that the model has to look
+    /// at it again.
+    fn follow_for(&self, change: &StagedChange) -> Result<(), FileError> {
+        let path = change.place();
+        match self.follow(path, Unfit::Dropped)? {
+            Followed::Same => Ok(()),
+            // It names the text that it replaces.
+            Followed::Moved if matches!(change, StagedChange::Edit { .. }) => Ok(()),
+            Followed::Moved | Followed::Unfit => Err(FileError::Changed(path.to_string())),
         }
-        let origin = self.origin(path);
-        let now = self.base(&origin)?;
-        let mut state = self.state();
-        if state.staged.get(path).is_none_or(|edit| edit.is_made_for(now.as_ref())) {
-            return Ok(());
-        }
-        state.staged.remove(path);
-        state.written.remove(path);
-        state.seen.remove(&origin);
-        state.changed.insert(path.clone());
-        Err(FileError::Changed(path.to_string()))
     }
 }
 

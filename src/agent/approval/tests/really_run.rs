@@ -111,7 +111,7 @@ impl Yard {
 
     fn is_allowed(&self, policy: &ApprovalPolicy, text: &str) -> bool {
         let files = TurnFiles::new(Arc::new(Workspace::new(vec![self.workspace.clone()])));
-        policy.decide(&command(text), &Grants::default(), &files) == Decision::Allow
+        policy.decide(&command(text), &Reach::default(), &Grants::default(), &files) == Decision::Allow
     }
 }
 
@@ -335,7 +335,7 @@ fn each_text(look: impl FnMut(&str)) {
 fn policy(approvals: Approvals, allow: &[&str], deny: &[&str]) -> ApprovalPolicy {
     let rules = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
     let rules = Rules { allow: rules(allow), ask: Vec::new(), deny: rules(deny) };
-    ApprovalPolicy { approvals, rules: Arc::new(rules) }
+    ApprovalPolicy { approvals, rules: Arc::new(rules), ..ApprovalPolicy::default() }
 }
 
 #[test]

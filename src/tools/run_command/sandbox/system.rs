@@ -69,6 +69,7 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
             found.version_control(repository);
         }
         plan.hidden_here = found.secrets.iter().filter_map(|path| relative(path, roots)).collect();
+        plan.secrets = Some(found.secrets.clone());
         plan.hidden.append(&mut found.secrets);
         plan.hidden.extend(hidden::sockets().into_iter().filter(|path| !lies_in(path, roots)));
         (plan.fixed, plan.anchored, plan.made) = (found.fixed, found.anchored, found.made);
@@ -104,7 +105,8 @@ pub(super) fn kept_only(powers: &Powers) -> Option<Plan> {
 pub(super) fn not_looked_at(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<String> {
     let is_looked_at = sandbox.launcher.powers().namespaces.is_err() || hidden::in_workspace(roots).is_whole;
     (!is_looked_at).then(|| {
-        "secrets in the workspace: it is too large to find them all, so some deep in it can be read"
+        "secrets and git's settings in the workspace: it is too large to find them all, so that some deep in it can be read \
+         or changed"
             .to_owned()
     })
 }

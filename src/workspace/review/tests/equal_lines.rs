@@ -124,6 +124,17 @@ fn a_line_that_came_with_a_hunk_is_not_the_equal_one_that_was_deleted_beside_it(
 }
 
 #[test]
+fn taking_back_what_made_the_text_the_old_one_again_puts_its_lines_back() {
+    let mut fixture = Fixture::new("b\n", "b\na\n");
+    fixture.replace(0..0, "b\na\n");
+    fixture.hunks();
+    fixture.replace(2..6, "");
+    assert_eq!((fixture.text().as_str(), fixture.hunks().len()), ("b\n", 1));
+    fixture.replace(2..2, "a\nb\n");
+    assert_eq!(fixture.take(&Selection::All).as_deref(), Ok("b\na\nb\na\n"));
+}
+
+#[test]
 fn a_block_that_was_cut_takes_its_hunks_along_though_an_equal_one_is_pasted() {
     let block = "{\nsay\n}\n";
     let before = block.repeat(2);

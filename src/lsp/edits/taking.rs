@@ -1,0 +1,146 @@
+//! Hunks that were taken out of a review: with the editor, until it is known what of them came about.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    apply::{APPLY_LIMIT, Sees},
+    part::{PlaceNow, places},
+    proposers::Whose,
+};
+use crate::{
+    lsp::session::Session,
+    protocol::ThreadId,
+    workspace::{
+        EditProposal, FileEdit, FilePath,
+        edit::Conflict,
+        review::{HunkId, HunkState, Review, TakenFile},
+    },
+};
+
+/// Why nothing of a selection was taken.
+#[derive(Debug, Default)]
+pub(super) struct Untaken {
+    /// What does not fit any more.
+    pub(super) left_out: Vec<Conflict>,
+    /// The user has made some of it himself.
+    pub(super) is_there_already: bool,
+}
+
+/// Hunks that were taken out of a review. Dropped, they are offered again.
+pub(super) struct Taking {
+    pub(super) session: Arc<Session>,
+    pub(super) thread_id: ThreadId,
+    pub(super) whose: Whose,
+    pub(super) review: Arc<Review>,
+    pub(super) files: Vec<TakenFile>,
+    /// The editor has them, and cannot be told to leave them.
+    pub(super) is_with_editor: bool,
+}
+
+/// What came about.
+#[derive(Default)]
+pub(super) struct Happened {
+    pub(super) files: BTreeSet<FilePath>,
+    pub(super) hunks: BTreeSet<HunkId>,
+}
+
+impl Taking {
+    pub(super) fn proposal(&self) -> EditProposal {
+        EditProposal { files: self.files.iter().map(|file| file.edit.clone()).collect() }
+    }
+
+    /// What came about of files of which the editor says that it changed them, and in words what did not: the user may
+    /// have chosen only some, and some editors skip in silence. The texts say which, but for those whose change was seen.
+    pub(super) fn split(&self, done: &[FileEdit], seen: &[FilePath]) -> (Happened, Vec<String>) {
+        let mut happened = Happened::default();
+        let mut untouched = Vec::new();
+        for file in self.files.iter().filter(|file| done.iter().any(|done| done.path == file.edit.path)) {
+            let path = &file.edit.path;
+            let mut hunks: BTreeSet<HunkId> = file.hunks.iter().copied().collect();
+            let workspace = &self.session.workspace;
+            let told = workspace.open_document(path).filter(|_| !seen.contains(path));
+            if let Some(document) = told.filter(|_| self.session.sees(&file.edit) == Sees::Else) {
+                // Lines that came beside some of the user's are not told apart from those by what waits.
+                let places = places(&file.edit, &document.text);
+                let is_one_each = places.len() == file.hunks.len();
+                let pairs = file.hunks.iter().zip(&places).filter(|_| is_one_each);
+                let changed: BTreeSet<HunkId> =
+                    pairs.filter(|(_, place)| **place != PlaceNow::Before).map(|(id, _)| *id).collect();
+                // Of a part that came about, all that still waits is not in it.
+                let is_part = done.iter().any(|done| done.path == *path && *done != file.edit);
+                self.review.put_back(&file.hunks);
+                for view in self.review.hunks_of(workspace, path) {
+                    let is_untouched = view.state == HunkState::Pending && !changed.contains(&view.id);
+                    if (is_part || is_untouched) && hunks.remove(&view.id) {
+                        let line = view.lines_now.start + 1;
+                        untouched.push(format!("the editor left {path}:{line} as it was"));
+                    }
+                }
+            }
+            if !hunks.is_empty() {
+                happened.files.insert(path.clone());
+                happened.hunks.append(&mut hunks);
+            }
+        }
+        (happened, untouched)
+    }
+
+    /// Whether the user has typed since the edits were taken. Who took the edit back at once has the text of before, and
+    /// does not want it again.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.files.iter().any(|file| {
+            let before = file.edit.before.as_ref();
+            let now = self.session.workspace.open_document(file.edit.origin());
+            before
+                .zip(now)
+                .is_some_and(|(before, now)| before.version != Some(now.version) && before.text != now.text)
+        })
+    }
+
+    /// Those hunks came about; the others are offered again.
+    pub(super) fn end(mut self, done: &BTreeSet<HunkId>) {
+        self.is_with_editor = false;
+        self.review.accepted(&self.session.workspace, &done.iter().copied().collect::<Vec<_>>());
+        for file in &mut self.files {
+            file.hunks.retain(|id| !done.contains(id));
+        }
+        self.files.retain(|file| !file.hunks.is_empty());
+    }
+
+    /// Edits that the editor applies though nobody waits for its answer any more are not offered for ever.
+    fn watch(&self) {
+        let (session, review) = (Arc::clone(&self.session), Arc::clone(&self.review));
+        let (thread_id, files) = (self.thread_id.clone(), self.files.clone());
+        let whose = self.whose.clone();
+        self.session.spawn(async move {
+            let all: Vec<_> = files.iter().map(|file| &file.edit).collect();
+            // What has not come about then stays on offer.
+            let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
+            let mut done = Vec::new();
+            for file in files.iter().filter(|file| session.sees(&file.edit) == Sees::After) {
+                review.accepted(&session.workspace, &file.hunks);
+                done.push(file.edit.clone());
+            }
+            session.keep_checkpoints(whose.goes(done)).await;
+            session.offer_changed(&thread_id);
+        });
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        let hunks: Vec<HunkId> = self.files.iter().flat_map(|file| file.hunks.iter().copied()).collect();
+        self.review.put_back(&hunks);
+        let current = self.session.review(&self.thread_id);
+        let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, &self.review));
+        // A newer turn has put something in their place, or the offer went meanwhile.
+        let waiting = if is_current { self.review.ids() } else { BTreeSet::new() };
+        let is_gone = |file: &TakenFile| !file.hunks.iter().any(|id| waiting.contains(id));
+        let gone = self.files.iter().filter(|file| is_gone(file)).map(|file| file.edit.clone()).collect();
+        if is_current && self.is_with_editor {
+            self.watch();
+        }
+        self.session.offer_changed(&self.thread_id);
+        self.session.offer_more(&self.thread_id, gone, &self.whose);
+    }
+}

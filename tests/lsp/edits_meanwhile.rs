@@ -1,0 +1,187 @@
+//! What the user does while the next turn of a thread runs: its answer never undoes what they decided about the hunks of an
+//! earlier turn, nor loses one that they left, wherever they type.
+
+use askls::protocol::Wire;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Client, FakeModel, Project, model::*, wait};
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+fn edit(path: &str, find: &str, replace: &str) -> Reply {
+    call("edit_file", json!({"path": path, "find": find, "replace": replace}))
+}
+
+/// Replaces the second line and the sixth.
+fn first() -> Reply {
+    edit("a.txt", "two", "TWO").call("edit_file", json!({"path": "a.txt", "find": "six", "replace": "SIX"}))
+}
+
+/// Adds a line behind the second.
+fn insertion() -> Reply {
+    edit("a.txt", "two\n", "two\nNEW\n")
+}
+
+fn read() -> Reply {
+    call("read_file", json!({"path": "b.txt"}))
+}
+
+/// A second turn does `before`, then the user does something, then it does `after` and ends.
+struct Scene {
+    settings: Value,
+    first: Reply,
+    before: Reply,
+    after: Reply,
+}
+
+impl Scene {
+    fn new(first: Reply, before: Reply) -> Self {
+        Self { settings: json!({}), first, before, after: text("Nothing more.") }
+    }
+
+    /// The client after it, and how the second turn ended.
+    fn play(self, user: impl FnOnce(&mut Client)) -> (Client, Value) {
+        self.play_with(|_| {}, user)
+    }
+
+    /// The same with an editor that is told how to behave before the first turn.
+    fn play_with(self, editor: impl FnOnce(&Client), user: impl FnOnce(&mut Client)) -> (Client, Value) {
+        let project = Project::new(&format!("//- /a.txt\n{TEXT}//- /b.txt\nb\n"));
+        let gate = read().gate();
+        let replies = [self.first, text("One."), self.before, gate, self.after, text("Two.")];
+        let model = FakeModel::start(Wire::Chat, replies).allow_unused();
+        let mut client = Client::builder(&project).model(&model).settings(self.settings).start();
+        client.on_request("window/showMessageRequest", |_| Answer::Never);
+        client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
+        client.tolerate("window/showMessage");
+        editor(&client);
+        client.open("/a.txt");
+        let thread = client.ask("First.")["threadId"].clone();
+
+        let second = client.send_command("askls.ask", json!({"prompt": "Second.", "threadId": thread}));
+        wait(model.request(4));
+        user(&mut client);
+        model.release(4);
+        let end = client.wait(&second).expect("an answer");
+        (client, end)
+    }
+}
+
+/// `a.txt two -> TWO`, one for each hunk that waits.
+fn waiting(client: &mut Client) -> Vec<String> {
+    let shown = client.command("askls.showEdits", json!({}));
+    let files = shown["edits"].as_array().into_iter().flatten();
+    let hunks = files.flat_map(|file| {
+        let name = file["uri"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+        file["hunks"].as_array().into_iter().flatten().map(move |hunk| {
+            let line = |member: &str| hunk[member].as_str().unwrap().trim_end().replace('\n', "+");
+            format!("{name} {} -> {} {}", line("oldText"), line("newText"), hunk["state"].as_str().unwrap())
+        })
+    });
+    hunks.collect()
+}
+
+fn accept(client: &mut Client, argument: Value) {
+    let accepted = client.command("askls.acceptEdits", argument);
+    assert_eq!(accepted["applied"], true, "{accepted}");
+}
+
+fn reject(client: &mut Client, argument: Value) {
+    let rejected = client.command("askls.rejectEdits", argument);
+    assert_eq!(rejected["rejected"], 1, "{rejected}");
+}
+
+#[test]
+fn what_is_rejected_stays_rejected() {
+    let (mut client, end) = Scene::new(first(), read()).play(|client| reject(client, json!({})));
+    assert_eq!(end["edits"], "none");
+    assert_eq!(waiting(&mut client), Vec::<String>::new());
+
+    let scene = Scene::new(first(), edit("a.txt", "four", "FOUR"));
+    let (mut client, _) = scene.play(|client| reject(client, json!({"hunks": [1]})));
+    assert_eq!(waiting(&mut client), ["a.txt four -> FOUR pending", "a.txt six -> SIX pending"]);
+    accept(&mut client, json!({}));
+    client.wait_text("/a.txt", "one\ntwo\nthree\nFOUR\nfive\nSIX\nseven\n");
+}
+
+#[test]
+fn what_is_rejected_is_not_applied_by_the_next_turn() {
+    let mut scene = Scene::new(first(), read());
+    scene.settings = json!({"edits": "apply"});
+    scene.after = edit("b.txt", "b", "B");
+    // The editor refuses the edits of the first turn, so that they wait.
+    let refuses = |client: &Client| {
+        let mut is_first = true;
+        client.on_request("workspace/applyEdit", move |_| match std::mem::take(&mut is_first) {
+            true => Answer::Result(json!({"applied": false, "failureReason": "not now"})),
+            false => Answer::Apply,
+        });
+    };
+    let (client, end) = scene.play_with(refuses, |client| reject(client, json!({"hunks": [1]})));
+    assert_eq!(end["edits"], "applied");
+    assert_eq!(client.text("/a.txt").unwrap(), "one\ntwo\nthree\nfour\nfive\nSIX\nseven\n");
+}
+
+#[test]
+fn what_is_accepted_is_not_proposed_again_whatever_the_turn_makes_beside_it() {
+    for (find, replace, hunk) in
+        [("two", "TWO", "two -> TWO"), ("three", "THREE", "three -> THREE"), ("NEW", "NEWER", "NEW -> NEWER")]
+    {
+        let scene = Scene::new(insertion(), edit("a.txt", find, replace));
+        let (mut client, _) = scene.play(|client| accept(client, json!({"hunks": [1]})));
+        assert_eq!(waiting(&mut client), [format!("a.txt {hunk} pending")]);
+        accept(&mut client, json!({}));
+        client.wait_text("/a.txt", &TEXT.replace("two\n", "two\nNEW\n").replace(find, replace));
+    }
+}
+
+#[test]
+fn typing_elsewhere_loses_no_hunk_and_stops_no_edit() {
+    for (after, middle, other) in [
+        (edit("a.txt", "FOUR", "4"), "4", None),
+        (edit("b.txt", "b", "B"), "FOUR", Some("b.txt b -> B pending")),
+        (text("Nothing more."), "FOUR", None),
+    ] {
+        let mut scene = Scene::new(first(), edit("a.txt", "four", "FOUR"));
+        scene.after = after;
+        let (mut client, _) = scene.play(|client| client.change("/a.txt", [0, 0, 0, 0], "zero\n"));
+        let middle = format!("a.txt four -> {middle} pending");
+        let expected = ["a.txt two -> TWO pending", &middle, "a.txt six -> SIX pending"];
+        assert_eq!(waiting(&mut client), expected.into_iter().chain(other).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn typing_in_a_hunk_puts_it_in_conflict_and_no_other() {
+    let scene = Scene::new(first(), read());
+    let (mut client, _) = scene.play(|client| client.change("/a.txt", [1, 0, 1, 3], "2"));
+    assert_eq!(waiting(&mut client), ["a.txt two -> TWO conflict", "a.txt six -> SIX pending"]);
+}
+
+#[test]
+fn a_turn_that_takes_back_all_that_was_proposed_leaves_nothing_to_decide() {
+    let back = edit("a.txt", "TWO", "two")
+        .call("edit_file", json!({"path": "a.txt", "find": "SIX", "replace": "six"}));
+    let (mut client, end) = Scene::new(first(), back).play(|_| {});
+    assert_eq!(end["edits"], "none");
+    assert_eq!(waiting(&mut client), Vec::<String>::new());
+}
+
+#[test]
+fn lines_typed_beside_those_that_an_accept_adds_do_not_hide_them() {
+    for at in [2, 3] {
+        let project = Project::new(&format!("//- /a.txt\n{TEXT}"));
+        let model = FakeModel::start(Wire::Chat, [insertion(), text("One.")]);
+        let mut client = Client::start(&project, &model);
+        client.on_request("window/showMessageRequest", |_| Answer::Never);
+        client.tolerate("window/showMessage");
+        client.open("/a.txt");
+        client.ask("First.");
+        let request = client.send_command("askls.acceptEdits", json!({}));
+        client.wait_text("/a.txt", &TEXT.replace("two\n", "two\nNEW\n"));
+        client.change("/a.txt", [at, 0, at, 0], "USER\n");
+        let accepted = client.wait(&request).expect("an answer");
+        assert_eq!(accepted["applied"], true, "{accepted}");
+        assert_eq!(waiting(&mut client), Vec::<String>::new());
+    }
+}
