@@ -71,7 +71,8 @@ pub struct AskArguments {
     prompt: Vec<String>,
     #[command(flatten)]
     common: CommonArguments,
-    /// Print one JSON event per line instead of the answer; nothing if no turn could begin.
+    /// Print one JSON event per line instead of the answer. The last one is turn_ended, except for a prompt, an option or an
+    /// address that cannot be used.
     #[arg(long)]
     json: bool,
     /// What goes ahead without a question: only reading, edits, or everything including commands.

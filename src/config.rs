@@ -33,7 +33,6 @@ pub use environment::Environment;
 pub use kept_rules::KeptRules;
 pub use schema::{Background, Edits, ShowAnswer};
 
-use crate::model::Tunings;
 use schema::{Notation, Values};
 use unusable::Unusable;
 
@@ -48,16 +47,15 @@ pub struct Settings {
     files: Vec<SettingsFile>,
     /// What was meant to decide where data goes, in the order of the layers.
     unusable: Vec<Unusable>,
-    /// What the user said of models before a project chose one.
-    before_project: Option<BeforeProject>,
+    own: Own,
 }
 
-/// What the user says of models, without a word of a project's.
-#[derive(Clone)]
-struct BeforeProject {
-    /// The model that the user chose.
-    model: Option<String>,
-    tunings: Tunings,
+/// What the user's own places say, wherever they stand among the layers: no word of it is a project's.
+#[derive(Clone, Default)]
+struct Own {
+    set: BTreeMap<&'static str, (Value, Origin)>,
+    /// The same, typed.
+    values: Values,
 }
 
 /// Settings, and what of their sources could not be used.

@@ -175,6 +175,8 @@ pub enum ModelEvent {
 pub enum Finish {
     /// By itself, with or without calls: the items decide what comes next, not this word.
     Stop,
+    /// In a word that askls does not know: the items decide as well, and whoever reads the answer is told the word.
+    Unknown(String),
     /// By itself, with a text at its end that looks like a call and is not whole or not valid, so that it stayed text.
     BrokenCall,
     /// The server paused a long reply: it goes on when the thread is sent back as it is (Messages `pause_turn`).
@@ -187,6 +189,13 @@ pub enum Finish {
     Refusal,
     /// The reply was cut because the thread no longer fits the window.
     ContextTooLong,
+}
+
+impl Finish {
+    /// Whether the model ended by itself, as far as the server's word tells.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Stop | Self::Unknown(_))
+    }
 }
 
 impl fmt::Display for ModelInfo {

@@ -143,6 +143,25 @@ fn read(path: &str) -> Reply {
     call("read_file", json!({"path": path}))
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_that_would_run_a_program_of_the_project_is_no_look() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    for command in ["ls", "env ls", "sh -c ls"] {
+        let model =
+            FakeModel::start(Wire::Chat, [call("run_command", json!({"command": command})), text("ok")]);
+        let place = Place::new(&[("bin/ls", "#!/bin/sh\ntouch mark\n")]).with_model(&model);
+        let (program, folder) = (place.project("bin/ls"), place.project("bin"));
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+        let system = std::env::var("PATH").unwrap_or_default();
+        let unasked = place.variable("PATH", &format!("{}:{system}", folder.display()));
+        let ran = unasked.run(&["ask", "go"]).await;
+        ran.assert_stderr("it runs bin/ls, a program of this project");
+        assert!(!unasked.project("mark").exists(), "{command}: {ran:#?}");
+    }
+}
+
 // SPEC L1
 #[tokio::test]
 async fn the_answer_is_on_stdout_and_the_work_on_stderr() {

@@ -256,6 +256,34 @@ fn a_secret_in_the_workspace_cannot_be_read_and_what_comes_beside_it_can() {
 }
 
 #[test]
+fn a_secret_in_the_workspace_is_hidden_under_each_of_its_names() {
+    on_each_machine(async |place| {
+        place.write("home/project/.env", "SECRET=1\n");
+        place.write("home/project/node_modules/x/a.txt", "a\n");
+        for name in ["notes.txt", "node_modules/x/notes.txt"] {
+            fs::hard_link(place.path("home/project/.env"), place.path("home/project").join(name)).unwrap();
+        }
+        fs::hard_link(place.path("home/project/a.txt"), place.path("home/project/b.txt")).unwrap();
+        if !place.has_namespaces() {
+            return;
+        }
+        place.run("cat notes.txt").await.assert_refused("Permission denied");
+        place.run("cat node_modules/x/notes.txt").await.assert_refused("Permission denied");
+        place.run("cat b.txt node_modules/x/a.txt").await.assert_printed("one\na");
+    });
+}
+
+#[test]
+fn a_secret_that_commands_may_read_is_not_printed() {
+    on_each_machine(async |mut place| {
+        place.write("home/project/.env", "QUEUE_PASS=kP93nfw0XbLq72vRtaYz\n");
+        // On some machines it can be read in any case; here the user has opened it.
+        place.sandbox.writable = vec![place.path("home/project/.env")];
+        place.run("cat .env").await.assert_printed("QUEUE_PASS=<key hidden by askls>");
+    });
+}
+
+#[test]
 fn no_program_outside_can_be_connected_to() {
     on_each_machine(async |place| {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();

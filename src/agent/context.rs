@@ -69,6 +69,17 @@ pub(super) fn estimate(fixed: usize, items: &[Item]) -> u64 {
     bytes as u64 / BYTES_PER_TOKEN
 }
 
+/// Tokens of the words and the arguments in these items, by the estimate: what surely was written.
+pub(super) fn estimate_words(items: &[Item]) -> u64 {
+    let words = |item: &Item| match item {
+        Item::Agent(message) => message.text.len(),
+        Item::Reasoning(reasoning) => reasoning.text.len(),
+        Item::Call(call) => call.arguments.len(),
+        Item::User(_) | Item::Output(_) | Item::Opaque(_) => 0,
+    };
+    items.iter().map(words).fold(0, usize::saturating_add) as u64 / BYTES_PER_TOKEN
+}
+
 impl Fit {
     /// Keeps what the server counted for a request that was estimated; zero means that it did not count.
     pub(super) fn count(&mut self, estimated: u64, counted: u64) {

@@ -9,6 +9,9 @@ use crate::{
 /// Characters of what a model says of its refusal.
 const MAX_REFUSAL_CHARS: usize = 120;
 
+/// Characters of a server's word for an end.
+const MAX_WORD_CHARS: usize = 60;
+
 /// A turn's end before the counts are added.
 pub(super) struct Ending {
     pub(super) stop_reason: StopReason,
@@ -60,6 +63,18 @@ impl Ending {
     pub(super) fn with_broken_call(answer: String) -> Self {
         let detail = "the reply ends in what looks like a call of a tool; it is not whole or not valid, so nothing ran: \
                       ask again, or set another model, which may be better at calling tools";
+        Self::new(StopReason::Answer, detail, answer)
+    }
+
+    /// The same of an end in a word that tells nothing: mostly it is whole.
+    pub(super) fn with_unknown_word(word: &str, answer: String) -> Self {
+        if answer.trim().is_empty() {
+            return Self::finished(answer);
+        }
+        let detail = format!(
+            "the server ended its reply with {:?}, which askls does not know: the answer may be cut off",
+            one_line(word, MAX_WORD_CHARS)
+        );
         Self::new(StopReason::Answer, detail, answer)
     }
 

@@ -79,9 +79,9 @@ impl Meter<'_> {
     /// every server.
     fn add(&mut self, counted: Usage, items: &[Item]) {
         self.counted += counted;
-        let mut used = counted;
+        let mut used = counted.of_written(context::estimate_words(items));
         // No word is written with nothing.
-        if used.output_tokens == 0 {
+        if counted.output_tokens == 0 {
             used.output_tokens = context::estimate(0, items);
         }
         self.spend(used);
@@ -133,7 +133,7 @@ pub(super) async fn ask(
         let again = match outcome {
             Ok((finish, usage)) => {
                 meter.add(usage, &collected.items);
-                if finish != Finish::Stop || !collected.says_nothing() {
+                if !finish.is_own() || !collected.says_nothing() {
                     return collected.into_whole(finish, usage);
                 }
                 let Some(again) = attempts.after_silence() else {
@@ -253,7 +253,7 @@ impl Collected {
             }));
         }
         match finish {
-            Finish::Stop | Finish::BrokenCall | Finish::Pause | Finish::Refusal => {
+            Finish::Stop | Finish::Unknown(_) | Finish::BrokenCall | Finish::Pause | Finish::Refusal => {
                 Reply::Whole { items: self.items, finish, usage }
             }
             Finish::Length | Finish::ContentFilter | Finish::ContextTooLong => {

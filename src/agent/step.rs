@@ -124,7 +124,9 @@ impl Agent {
             return Err(reached.end(self.limits.on_limit, answer));
         }
         match finish {
-            Finish::Stop | Finish::BrokenCall | Finish::Pause | Finish::Refusal if !calls.is_empty() => {
+            Finish::Stop | Finish::Unknown(_) | Finish::BrokenCall | Finish::Pause | Finish::Refusal
+                if !calls.is_empty() =>
+            {
                 Ok(Next::Calls(calls, answer))
             }
             Finish::Stop | Finish::Refusal => Ok(Next::Done(answer)),
@@ -134,6 +136,7 @@ impl Agent {
                 Ok(Next::Resume)
             }
             Finish::BrokenCall => Err(Ending::with_broken_call(answer)),
+            Finish::Unknown(word) => Err(Ending::with_unknown_word(&word, answer)),
             Finish::Length => Err(Ending::cut_off(answer, &self.limits.project)),
             Finish::ContentFilter => Err(Ending::filtered(answer)),
             Finish::ContextTooLong => Err(Ending::context_full(answer)),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Origin, Settings, key, load, project, project_file,
-    schema::{self, GuardText},
+    schema::{self, GuardText, Values},
     unusable,
 };
 use crate::{
@@ -282,23 +282,18 @@ impl Settings {
     }
 
     pub(super) fn tunings(&self) -> Tunings {
-        let models = self.values.models.iter().flatten();
-        Tunings {
-            general: self.values.tuning.clone(),
-            models: models.map(|(name, tuning)| (name.clone(), tuning.clone())).collect(),
-            held: self.held(),
-        }
+        Tunings { held: self.held(), ..tunings(&self.values) }
     }
 
     /// The project's choice of a model, which may have no more than the model whose place it takes. Where a server's list
     /// decides which one that is, it may have no more than any.
     fn held(&self) -> Option<Held> {
         let Origin::ProjectFile(_) = self.origin("model") else { return None };
-        let (model, before) = (self.values.model.clone()?, self.before_project.as_ref()?);
-        let instead = before.model.as_deref().or_else(|| self.server_choice().default_model());
+        let (model, own) = (self.values.model.clone()?, tunings(&self.own.values));
+        let instead = self.own.values.model.as_deref().or_else(|| self.server_choice().default_model());
         let bound = match instead {
-            Some(instead) => before.tunings.of(instead),
-            None => before.tunings.least(),
+            Some(instead) => own.of(instead),
+            None => own.least(),
         };
         Some(Held { model, bound })
     }
@@ -340,5 +335,15 @@ impl Settings {
             LocalServer::ollama(text("OLLAMA_HOST")),
             LocalServer::llama_cpp(text("LLAMA_ARG_HOST"), text("LLAMA_ARG_PORT")),
         ]
+    }
+}
+
+/// What these settings say about models.
+fn tunings(values: &Values) -> Tunings {
+    let models = values.models.iter().flatten();
+    Tunings {
+        general: values.tuning.clone(),
+        models: models.map(|(name, tuning)| (name.clone(), tuning.clone())).collect(),
+        held: None,
     }
 }

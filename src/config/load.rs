@@ -2,12 +2,16 @@
 
 mod file;
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
 use super::{
-    BeforeProject, Environment, Loaded, Origin, Settings, Warning,
+    Environment, Loaded, Origin, Own, Settings, Warning,
     entry::Entry,
     kept_rules::projects_file,
     misplaced,
@@ -35,7 +39,7 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
         environment: Arc::new(environment.clone()),
         files: Vec::new(),
         unusable: Vec::new(),
-        before_project: None,
+        own: Own::default(),
     };
     let mut layers = Layers { settings, warnings: Vec::new() };
     if let Some(path) = environment.user_file() {
@@ -295,28 +299,18 @@ impl Layers {
             let name = (trust == Trust::Full).then_some(key.name);
             return self.refuse(name, place, message, origin);
         }
-        let shown = self.settings.set.get(key.name).map(|(value, _)| key.show(value));
-        let shown = shown.as_deref().unwrap_or(key.default);
-        if let Err(message) = project::admit(key, &proposed, &self.settings.values, shown, trust) {
+        let set = self.settings.set.get(key.name).map(|(value, _)| key.show(value));
+        if let Err(message) =
+            project::admit(key, &key.show(&value), &proposed, set.as_deref(), &self.settings.values, trust)
+        {
             return self.warn(place, message);
         }
-        if key.name == "model" && trust != Trust::Full && self.settings.before_project.is_none() {
-            // Whatever the project chooses, it costs no more than the user allowed.
-            let (model, tunings) = (self.settings.values.model.clone(), self.settings.tunings());
-            self.settings.before_project = Some(BeforeProject { model, tunings });
+        if trust == Trust::Full
+            && let Ok(values) = lay_over(&mut self.settings.own.set, key, value.clone(), origin)
+        {
+            self.settings.own.values = values;
         }
-        let value = match self.settings.set.remove(key.name) {
-            Some((below, _)) => match key.shape {
-                Shape::Value => value,
-                Shape::Table | Shape::Models => merged(below, value),
-                Shape::Rules => added(below, value),
-            },
-            None => value,
-        };
-        self.settings.set.insert(key.name, (value, origin.clone()));
-        let whole: Map<_, _> =
-            self.settings.set.iter().map(|(name, (value, _))| ((*name).to_owned(), value.clone())).collect();
-        match serde_json::from_value(Value::Object(whole)) {
+        match lay_over(&mut self.settings.set, key, value, origin) {
             Ok(values) => self.settings.values = values,
             // Each value fits by itself, and none depends on another.
             Err(error) => self.warn(place, error.to_string()),
@@ -350,6 +344,23 @@ impl Layers {
     fn done(self) -> Loaded {
         Loaded { settings: self.settings, warnings: self.warnings }
     }
+}
+
+/// Lays a value over what is set, and gives all of it, typed.
+fn lay_over(
+    set: &mut BTreeMap<&'static str, (Value, Origin)>,
+    key: &'static Key,
+    value: Value,
+    origin: &Origin,
+) -> serde_json::Result<Values> {
+    let value = match (set.remove(key.name), key.shape) {
+        (None, _) | (Some(_), Shape::Value) => value,
+        (Some((below, _)), Shape::Table | Shape::Models) => merged(below, value),
+        (Some((below, _)), Shape::Rules) => added(below, value),
+    };
+    set.insert(key.name, (value, origin.clone()));
+    let whole = set.iter().map(|(name, (value, _))| ((*name).to_owned(), value.clone()));
+    serde_json::from_value(Value::Object(whole.collect()))
 }
 
 fn is_empty_text(value: &Value) -> bool {

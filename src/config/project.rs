@@ -53,7 +53,7 @@ pub(super) fn admit_table(key: &Key, origin: &Origin, trust: Trust) -> Result<()
              project's folder in trusted_folders there",
             danger(name)
         )),
-        ProjectRule::Free | ProjectRule::Narrower | ProjectRule::Trusted | ProjectRule::Never => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -66,24 +66,39 @@ fn danger(name: &str) -> &'static str {
     }
 }
 
-/// Whether a value may be laid over `current`, which is shown as `shown`. The error says why not.
+/// Whether a value, which is shown as `shown`, may be laid over `current`, in which the setting is `set`. The error says
+/// why not.
 pub(super) fn admit(
     key: &Key,
-    proposed: &Values,
-    current: &Values,
     shown: &str,
+    proposed: &Values,
+    set: Option<&str>,
+    current: &Values,
     trust: Trust,
 ) -> Result<(), String> {
     let name = key.name;
-    let shown = if shown.is_empty() { "as the server has it" } else { shown };
+    let without = match set.unwrap_or(key.default) {
+        "" => "as the server has it",
+        without => without,
+    };
     match key.project {
+        ProjectRule::UnlessNo(no)
+            if trust != Trust::Full && is_said(set, no) && !is_said(Some(shown), no) =>
+        {
+            Err(format!("{name} is ignored here: without this line it is {no}, and no project changes that"))
+        }
         ProjectRule::Narrower if trust != Trust::Full && !is_narrower(name, proposed, current) => {
             Err(format!(
-                "{name} is ignored here: a project may only make it stricter, and without this line it is {shown}"
+                "{name} is ignored here: a project may only make it stricter, and without this line it is {without}"
             ))
         }
-        ProjectRule::Free | ProjectRule::Narrower | ProjectRule::Trusted | ProjectRule::Never => Ok(()),
+        _ => Ok(()),
     }
+}
+
+/// Whether a setting was given this word, however it is written.
+fn is_said(set: Option<&str>, word: &str) -> bool {
+    set.is_some_and(|set| set.trim().eq_ignore_ascii_case(word))
 }
 
 /// Whether what is proposed allows no more than what holds now.

@@ -37,6 +37,9 @@ impl Report {
             None if tunings.general.price.is_some() => settings.origin("price").to_string(),
             None => "list price".to_owned(),
         };
+        // What is less by itself is not held by a bound.
+        let holds = bounds(&tunings.of(&model.name));
+        let bound = tunings.bound_of(&model.name).map(bounds).unwrap_or_default();
         let models = settings.set.get("models").and_then(|(models, _)| models.as_object());
         let set_by = |pattern: &str| {
             let entry = models.and_then(|models| models.get(pattern)).and_then(Value::as_object);
@@ -51,7 +54,7 @@ impl Report {
             price_origin,
             entries: fitting.iter().map(|(pattern, _)| (pattern.clone(), set_by(pattern))).collect(),
             has_models: models.is_some_and(|models| !models.is_empty()),
-            bound: tunings.bound_of(&model.name).map(bounds).unwrap_or_default(),
+            bound: bound.into_iter().filter(|entry| holds.contains(entry)).collect(),
             is_built_in: model.wire.is_none(),
         }
     }

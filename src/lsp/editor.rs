@@ -160,7 +160,8 @@ impl Editor {
 
     /// Shows one line to the user; longer texts are cut.
     pub(super) async fn show_message(&self, kind: MessageType, text: &str) {
-        let message = unlinked(&one_line(text, MAX_MESSAGE));
+        // Of a key that was cut the rest would look like none.
+        let message = unlinked(&one_line(&self.known_keys.masked(text), MAX_MESSAGE));
         self.notify("window/showMessage", json!({ "type": kind, "message": message })).await;
     }
 

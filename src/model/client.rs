@@ -11,9 +11,10 @@ use std::{
 };
 
 use futures::future::BoxFuture;
+use tokio::time::Instant;
 
 use super::{
-    ErrorKind, ModelClient, ModelError, ModelInfo, ModelStream, Request, catalog,
+    ErrorKind, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, catalog,
     http::{self, Answer, Endpoint},
     sse::{self, Decoder},
     template_marks::{self, Mended},
@@ -40,8 +41,8 @@ pub trait Format: Send + Sync + 'static {
 /// A decoder that also reads a reply that came as one body although a stream was asked for.
 pub trait WholeDecoder: Decoder {
     /// # Errors
-    /// The error that the body holds, or that it is no reply.
-    fn whole(&mut self, body: &str) -> Result<Vec<super::ModelEvent>, ModelError>;
+    /// The error that the body holds, or that it is no reply. What came of one before it failed is in `out`.
+    fn whole(&mut self, body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
 }
 
 /// A member of a request that nobody asked askls for, and without which the request means the same.
@@ -212,7 +213,8 @@ impl<F: Format> WireClient<F> {
         Self { endpoint: Arc::new(endpoint), info, wishes, format: PhantomData }
     }
 
-    async fn ask(&self, request: Request<'_>) -> Result<ModelStream, ModelError> {
+    /// `until` is when the rest of a reply that may be whole is waited for no longer.
+    async fn ask(&self, request: Request<'_>, until: Option<Instant>) -> Result<ModelStream, ModelError> {
         let items = match self.endpoint.may_read_marks() {
             true => template_marks::sheltered(request.items),
             false => Cow::Borrowed(request.items),
@@ -258,7 +260,7 @@ impl<F: Format> WireClient<F> {
             tracing::info!("the server takes no reasoning back, so it gets none from now on");
             self.wishes.fetch_and(!Wish::EchoedReasoning.bit(), Ordering::Relaxed);
         }
-        read::<F>(&self.endpoint, request, answer)
+        read::<F>(&self.endpoint, request, answer, until)
     }
 }
 
@@ -290,16 +292,14 @@ pub(super) fn read<F: Format>(
     endpoint: &Arc<Endpoint>,
     request: Request<'_>,
     answer: Answer,
+    until: Option<Instant>,
 ) -> Result<ModelStream, ModelError> {
     let decoder = F::decoder(Arc::clone(endpoint), request);
     let decoder = TextCalls::new(decoder, endpoint.options.text_calls, request);
     let mut decoder = Mended::new(decoder, endpoint.may_read_marks());
     match answer {
-        Answer::Stream(events) => Ok(sse::reply(events, decoder)),
-        Answer::Whole(body) => {
-            let events = decoder.whole(&body);
-            sse::whole_reply(events, decoder.usage(), body.len())
-        }
+        Answer::Stream(events) => Ok(sse::reply(events, decoder, until)),
+        Answer::Whole(body) => sse::whole_reply(&mut decoder, &body),
         Answer::Cut { bytes, error } => Ok(sse::cut_reply(bytes, error)),
     }
 }
@@ -310,7 +310,9 @@ impl<F: Format> ModelClient for WireClient<F> {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
-        Box::pin(http::Deadline::of(&self.endpoint).keep(self.ask(request)))
+        let deadline = http::Deadline::of(&self.endpoint);
+        let until = deadline.of_rest();
+        Box::pin(deadline.keep(self.ask(request, until)))
     }
 }
 

@@ -144,8 +144,12 @@ impl Guided {
                 return Ok(Choice::Call { tool, arguments });
             }
             match finish {
-                Finish::Stop | Finish::Length if draft::is_found(&text, scene) => return Ok(Choice::Answer),
-                Finish::Stop | Finish::Length => actions.may_answer = false,
+                Finish::Stop | Finish::Unknown(_) | Finish::Length => {
+                    if draft::is_found(&text, scene) {
+                        return Ok(Choice::Answer);
+                    }
+                    actions.may_answer = false;
+                }
                 other => return Ok(Choice::Ended(other)),
             }
         }
@@ -166,7 +170,7 @@ impl Guided {
                 }
                 _ => {}
             }
-            if !matches!(finish, Finish::Stop | Finish::Length) {
+            if !finish.is_own() && finish != Finish::Length {
                 return Ok(Choice::Ended(finish));
             }
             tracing::debug!("a guided step was none of those that were offered");

@@ -43,9 +43,9 @@ pub fn reply(
     };
     let endpoint = Arc::new(endpoint);
     match wire {
-        Wire::Responses => client::read::<Responses>(&endpoint, request, answer),
-        Wire::Chat => client::read::<Chat>(&endpoint, request, answer),
-        Wire::Messages => client::read::<Messages>(&endpoint, request, answer),
+        Wire::Responses => client::read::<Responses>(&endpoint, request, answer, None),
+        Wire::Chat => client::read::<Chat>(&endpoint, request, answer, None),
+        Wire::Messages => client::read::<Messages>(&endpoint, request, answer, None),
     }
 }
 

@@ -126,7 +126,7 @@ pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
 impl Choice {
     /// Whether the model inside askls is asked for by its name: then nothing goes to the network, whatever else is set.
     pub fn is_offline(&self) -> bool {
-        self.model.as_deref() == Some(OFFLINE)
+        self.model.as_deref().is_some_and(|model| model.trim().eq_ignore_ascii_case(OFFLINE))
     }
 
     /// The model that answers where none is set, as far as that is known without asking a server for its models.

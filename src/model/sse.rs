@@ -1,16 +1,18 @@
 //! Server-sent events: a body becomes events under a limit of silence and one of size, and events become a reply.
 
+mod other_wire;
 mod reader;
 
-use std::{borrow::Cow, collections::VecDeque, pin::Pin, time::Duration};
+use std::{collections::VecDeque, pin::Pin, time::Duration};
 
 use futures::{Stream, StreamExt, stream};
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::bytes::Bytes;
 
-use super::{ErrorKind, ModelError, ModelEvent, ModelStream, Retry, http::Endpoint};
-use crate::protocol::{Usage, Wire};
+use super::{ErrorKind, ModelError, ModelEvent, ModelStream, client::WholeDecoder, http::Endpoint};
+use crate::protocol::Usage;
+pub(super) use other_wire::refuse_other_wire;
 use reader::Reader;
 
 /// Bytes of one event: a reply's last event holds all of it a second time, and the longest replies of today's models
@@ -25,13 +27,12 @@ pub(super) const MAX_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// who keeps the text.
 const MAX_TEXT_BYTES: usize = MAX_EVENT_BYTES;
 
-/// How long the count of tokens and the marker are waited for after the server has said why it ends. Some servers then
-/// keep the connection open, or alive, for ever.
+/// How long the count of tokens and the marker are waited for after the server has said why it ends, in an event of its
+/// own. Some servers then keep the connection open, or alive, for ever.
 const ENDING_GRACE: Duration = Duration::from_secs(3);
 
-/// How long more is waited for where the end was said too early to tell anything: some servers say `stop` with every
-/// piece, and a slow model thinks between two of them. Such a reply is as long as its server likes, within the bounds of
-/// bytes that every reply has.
+/// How long more is waited for where the end came with a piece, or before any: some servers say `stop` with every piece,
+/// and a slow model thinks between two of them. Others send all at once and keep the connection open.
 const GRACE_IN_DOUBT: Duration = Duration::from_secs(30);
 
 /// How long the end of the body is waited for after the reply is over, so that the connection can serve the next
@@ -193,8 +194,7 @@ pub enum Progress {
     More,
     /// The reply is whole, as its server says; only what is said about it may follow.
     Ending,
-    /// The server has said the end, and said it with the first piece already, or before this one: more may come. Once a
-    /// piece has come behind the end, a fault of the connection is no end.
+    /// The same, said so that it may mean nothing: more may come.
     InDoubt,
     /// The reply is over, whatever else the server sends.
     Over,
@@ -223,8 +223,12 @@ pub trait Decoder: Send + 'static {
     }
 }
 
-/// The events of a body as the reply that they tell.
-pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
+/// The events of a body as the reply that they tell. Where that may be whole, no more is waited for than `until`.
+pub(super) fn reply(events: EventStream, decoder: impl Decoder, until: Option<Instant>) -> ModelStream {
+    let end_of = move |grace| {
+        let end = Instant::now() + grace;
+        until.map_or(end, |until| end.min(until))
+    };
     struct Reading<D> {
         /// `None` once the reply is over.
         events: Option<EventStream>,
@@ -246,7 +250,7 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
         shown: 0,
         deadline: None,
     });
-    stream::unfold(reading, |mut reading| async move {
+    stream::unfold(reading, move |mut reading| async move {
         loop {
             if let Some(event) = reading.ready.pop_front() {
                 return Some((event, reading));
@@ -275,10 +279,12 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
             *shown += out.iter().map(shown_bytes).sum::<usize>();
             ready.extend(out.drain(..).map(Ok));
             match progress {
-                Ok(Progress::More) => {}
-                Ok(Progress::InDoubt) => *deadline = Some(Instant::now() + GRACE_IN_DOUBT),
+                Ok(Progress::More) => *deadline = None,
+                Ok(Progress::InDoubt) => {
+                    deadline.get_or_insert_with(|| end_of(GRACE_IN_DOUBT));
+                }
                 Ok(Progress::Ending) => {
-                    deadline.get_or_insert_with(|| Instant::now() + ENDING_GRACE);
+                    deadline.get_or_insert_with(|| end_of(ENDING_GRACE));
                 }
                 Ok(Progress::Over) => {
                     if let Some(events) = events.take() {
@@ -287,10 +293,7 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder) -> ModelStream {
                 }
                 Err(error) => {
                     events.take();
-                    ready.extend(decoder.usage().map(|usage| Ok(ModelEvent::Used(usage))));
-                    let unheard = Some(decoder.unheard()).filter(|bytes| *bytes > 0);
-                    ready.extend(unheard.map(|bytes| Ok(ModelEvent::Unheard(bytes))));
-                    ready.push_back(Err(error));
+                    ready.extend(broken(decoder.usage(), decoder.unheard(), error));
                 }
             }
         }
@@ -322,26 +325,40 @@ fn shown_bytes(event: &ModelEvent) -> usize {
     }
 }
 
-/// The reply that one whole body of so many bytes tells, with what its server counted.
+/// The reply that one whole body tells. What came of one that failed is told before its error.
 ///
 /// # Errors
-/// That it is none, where nothing was counted and nothing of a reply came either.
-pub(super) fn whole_reply(
-    events: Result<Vec<ModelEvent>, ModelError>,
-    usage: Option<Usage>,
-    bytes: usize,
-) -> Result<ModelStream, ModelError> {
-    match (events, usage) {
-        (Ok(events), _) => Ok(stream::iter(events.into_iter().map(Ok)).boxed()),
-        (Err(error), Some(usage)) => Ok(stream::iter([Ok(ModelEvent::Used(usage)), Err(error)]).boxed()),
-        (Err(error), None) if error.kind.is_of_a_begun_reply() => Ok(cut_reply(bytes, error)),
-        (Err(error), None) => Err(error),
+/// That the body is none, where nothing was counted and nothing of a reply came either.
+pub(super) fn whole_reply(decoder: &mut impl WholeDecoder, body: &str) -> Result<ModelStream, ModelError> {
+    let mut out = Vec::new();
+    let Err(error) = decoder.whole(body, &mut out) else {
+        return Ok(stream::iter(out.into_iter().map(Ok)).boxed());
+    };
+    let (usage, mut unheard) = (decoder.usage(), decoder.unheard());
+    if out.is_empty() && usage.is_none() && unheard == 0 {
+        if !error.kind.is_of_a_begun_reply() {
+            return Err(error);
+        }
+        // It cannot be read, and was written all the same.
+        unheard = body.len();
     }
+    Ok(stream::iter(out.into_iter().map(Ok).chain(broken(usage, unheard, error))).boxed())
 }
 
-/// The reply that a body tells which broke off after so many bytes, or cannot be read: they were written all the same.
+/// The reply that a body tells which broke off after so many bytes: they were written all the same.
 pub(super) fn cut_reply(bytes: usize, error: ModelError) -> ModelStream {
-    stream::iter([Ok(ModelEvent::Unheard(bytes)), Err(error)]).boxed()
+    stream::iter(broken(None, bytes, error)).boxed()
+}
+
+/// The end of a reply that breaks off: what its server counted of it, the bytes that nobody was shown, and why.
+fn broken(
+    usage: Option<Usage>,
+    unheard: usize,
+    error: ModelError,
+) -> impl Iterator<Item = Result<ModelEvent, ModelError>> {
+    let unheard = Some(unheard).filter(|bytes| *bytes > 0);
+    let counted = usage.map(ModelEvent::Used).into_iter().chain(unheard.map(ModelEvent::Unheard));
+    counted.map(Ok).chain([Err(error)])
 }
 
 /// The data is not of the wire's form.
@@ -354,34 +371,6 @@ pub(super) fn malformed(endpoint: &Endpoint, data: &str) -> ModelError {
             "{server} answered with something that is not a model's reply ({shown}): check base_url and wire"
         ),
     )
-}
-
-/// What tells the wire of an event.
-#[derive(Default, Deserialize)]
-struct Signs<'a> {
-    #[serde(borrow, default)]
-    r#type: Option<Cow<'a, str>>,
-    choices: Option<IgnoredAny>,
-}
-
-/// # Errors
-/// That the event is one of another wire than the one in which the server was asked: asking again does not help.
-pub(super) fn refuse_other_wire(endpoint: &Endpoint, asked: Wire, data: &str) -> Result<(), ModelError> {
-    let signs: Signs<'_> = serde_json::from_str(data).unwrap_or_default();
-    let spoken = match signs.r#type.as_deref() {
-        Some(kind) if kind.starts_with("response.") => Wire::Responses,
-        Some("message_start") => Wire::Messages,
-        _ if signs.choices.is_some() => Wire::Chat,
-        _ => return Ok(()),
-    };
-    if spoken == asked {
-        return Ok(());
-    }
-    let server = endpoint.server();
-    let message = format!(
-        "{server} was asked in the wire {asked} and answers in the wire {spoken}: set wire to {spoken} (--wire, ASKLS_WIRE)"
-    );
-    Err(ModelError { retry: Retry::Never, ..ModelError::new(ErrorKind::Malformed, message) })
 }
 
 /// The stream stopped before its end.
@@ -400,6 +389,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::said_end::Said;
 
     /// All that comes of a body in these pieces; time plays no part.
     fn read(pieces: Vec<&[u8]>) -> Vec<String> {
@@ -511,7 +501,7 @@ mod tests {
         });
         let body = stream::iter([Ok(Bytes::from_static(b"data: {}\n\n"))]).chain(pings);
         let start = Instant::now();
-        let told: Vec<_> = reply(events(body, Duration::from_secs(60)), Short).collect().await;
+        let told: Vec<_> = reply(events(body, Duration::from_secs(60)), Short, None).collect().await;
         assert_eq!(told, [Ok(ModelEvent::TextDelta("ended".to_owned()))]);
         assert!(start.elapsed() <= ENDING_GRACE + CLOSING_GRACE, "{:?}", start.elapsed());
     }
@@ -538,7 +528,7 @@ mod tests {
     async fn more_text_than_any_reply_has_ends_it_once_and_is_not_asked_for_again() {
         let event = Bytes::from(format!("data: \"{}\"\n\n", "x".repeat(1024 * 1024)));
         let body = stream::repeat(event).map(Ok).take(1000);
-        let told: Vec<_> = reply(events(body, Duration::from_secs(60)), Echo).collect().await;
+        let told: Vec<_> = reply(events(body, Duration::from_secs(60)), Echo, None).collect().await;
         assert!(told.len() < 10, "{}", told.len());
         let (last, before) = told.split_last().expect("an end");
         assert!(before.iter().all(Result::is_ok));
@@ -596,19 +586,20 @@ mod tests {
     }
 
     /// Calls its reply whole with every event, and shows all of it.
-    struct Hasty;
+    #[derive(Default)]
+    struct Hasty(Said);
 
     impl Decoder for Hasty {
         fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
-            if data == "{}" {
-                return Ok(Progress::Ending);
-            }
-            out.push(ModelEvent::TextDelta(data.to_owned()));
-            Ok(Progress::InDoubt)
+            self.0.say("stop");
+            let is_piece = data != "{}";
+            out.extend(is_piece.then(|| ModelEvent::TextDelta(data.to_owned())));
+            Ok(self.0.after_event(is_piece))
         }
 
-        fn end(&mut self, _ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-            out.push(ModelEvent::TextDelta("ended".to_owned()));
+        fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+            let how = if self.0.has_ended(&ending) { "ended" } else { "cut" };
+            out.push(ModelEvent::TextDelta(how.to_owned()));
             Ok(())
         }
 
@@ -625,7 +616,8 @@ mod tests {
         });
         let start = Instant::now();
         let body = body.chain(stream::pending());
-        let told: Vec<_> = reply(events(body, Duration::from_secs(60)), Hasty).collect().await;
+        let told: Vec<_> =
+            reply(events(body, Duration::from_secs(60)), Hasty::default(), None).collect().await;
         let told = told.into_iter().map(|event| match event {
             Ok(ModelEvent::TextDelta(text)) => text,
             other => format!("{other:?}"),
@@ -634,25 +626,70 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_comes_behind_the_end_is_heard_and_makes_more_be_waited_for() {
-        let (told, _) = told_of(&[(0, "one"), (2, "two"), (20, "three"), (20, "four"), (31, "lost")]).await;
-        assert_eq!(told, ["one", "two", "three", "four", "ended"]);
-        // What only says the end again makes nothing more be waited for, and nothing less.
-        let (told, waited) = told_of(&[(0, "{}"), (2, "{}"), (2, "lost")]).await;
+    async fn all_at_once_with_its_end_is_a_reply_though_the_connection_stays_open() {
+        let (told, waited) = told_of(&[(0, "one"), (2, "{}")]).await;
+        assert_eq!(told, ["one", "ended"]);
+        assert!(waited <= GRACE_IN_DOUBT + CLOSING_GRACE, "{waited:?}");
+        // An end before any piece may be said with every one of them too.
+        let (told, _) = told_of(&[(0, "{}"), (4, "{}"), (25, "one")]).await;
+        assert_eq!(told, ["one", "cut"]);
+        let (told, waited) = told_of(&[(0, "{}"), (2, "{}")]).await;
         assert_eq!(told, ["ended"]);
-        assert!(waited <= ENDING_GRACE + CLOSING_GRACE, "{waited:?}");
-        let (told, _) = told_of(&[(0, "one"), (2, "{}"), (20, "two"), (2, "{}"), (29, "lost")]).await;
-        assert_eq!(told, ["one", "two", "ended"]);
+        assert!(waited <= GRACE_IN_DOUBT + CLOSING_GRACE, "{waited:?}");
+    }
+
+    // SPEC S11
+    #[tokio::test(start_paused = true)]
+    async fn where_the_end_is_said_with_every_piece_silence_is_no_end() {
+        let (told, _) = told_of(&[(0, "one"), (2, "two"), (40, "three"), (59, "{}"), (59, "four")]).await;
+        assert_eq!(told, ["one", "two", "three", "four", "cut"]);
+    }
+
+    /// Tells of one word and of three bytes that nobody is shown, and fails.
+    struct Failing(ErrorKind, bool);
+
+    impl Decoder for Failing {
+        fn event(&mut self, _data: &str, _out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
+            Ok(Progress::More)
+        }
+
+        fn end(&mut self, _ending: Ending, _out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+            Ok(())
+        }
+
+        fn usage(&self) -> Option<Usage> {
+            None
+        }
+
+        fn unheard(&self) -> usize {
+            if self.1 { 3 } else { 0 }
+        }
+    }
+
+    impl WholeDecoder for Failing {
+        fn whole(&mut self, _body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+            out.extend(self.1.then(|| ModelEvent::TextDelta("one".to_owned())));
+            Err(ModelError::new(self.0, "no"))
+        }
     }
 
     // SPEC L12, L13
     #[tokio::test]
     async fn a_body_that_is_no_reply_has_cost_its_bytes_and_an_error_in_its_place_nothing() {
-        let of = |kind| whole_reply(Err(ModelError::new(kind, "no")), None, 40);
+        let of = |kind| whole_reply(&mut Failing(kind, false), "0123456789");
         let told: Vec<_> = of(ErrorKind::Malformed).expect("a reply that breaks off").collect().await;
         let malformed = ModelError::new(ErrorKind::Malformed, "no");
-        assert_eq!(told, [Ok(ModelEvent::Unheard(40)), Err(malformed)]);
+        assert_eq!(told, [Ok(ModelEvent::Unheard(10)), Err(malformed)]);
         assert_eq!(of(ErrorKind::Overloaded).err().map(|error| error.kind), Some(ErrorKind::Overloaded));
+    }
+
+    // SPEC L12, L13
+    #[tokio::test]
+    async fn what_came_of_a_body_that_failed_is_told_and_counted() {
+        let told = whole_reply(&mut Failing(ErrorKind::Failed, true), "0123456789").expect("a reply");
+        let failed = ModelError::new(ErrorKind::Failed, "no");
+        let one = ModelEvent::TextDelta("one".to_owned());
+        assert_eq!(told.collect::<Vec<_>>().await, [Ok(one), Ok(ModelEvent::Unheard(3)), Err(failed)]);
     }
 
     /// Shows nothing.
@@ -678,7 +715,7 @@ mod tests {
         let cancel = tokio_util::sync::CancellationToken::new();
         let soon = cancel.clone();
         let task = tokio::spawn(async move { soon.cancel() });
-        let mut reply = reply(events(body, Duration::from_secs(60)), Silent);
+        let mut reply = reply(events(body, Duration::from_secs(60)), Silent, None);
         assert_eq!(cancel.run_until_cancelled(reply.next()).await, None);
         task.await.unwrap();
     }

@@ -21,7 +21,8 @@ pub(super) fn story(pieces: &[&[u8]], decoder: impl Decoder) -> String {
     let chunks: Vec<_> = pieces.iter().map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let events = runtime.block_on(
-        sse::reply(sse::events(stream::iter(chunks), Duration::from_secs(60)), decoder).collect::<Vec<_>>(),
+        sse::reply(sse::events(stream::iter(chunks), Duration::from_secs(60)), decoder, None)
+            .collect::<Vec<_>>(),
     );
     let (mut thought, mut shown, mut lines) = (String::new(), String::new(), String::new());
     for event in events {

@@ -284,10 +284,12 @@ impl<D: WholeDecoder> Decoder for Mended<D> {
 }
 
 impl<D: WholeDecoder> WholeDecoder for Mended<D> {
-    fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let events = self.inner.whole(body)?;
-        let Some(texts) = &mut self.texts else { return Ok(events) };
-        Ok(events.into_iter().map(|event| texts.mend(event)).collect())
+    fn whole(&mut self, body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let Some(texts) = &mut self.texts else { return self.inner.whole(body, out) };
+        let mut events = Vec::new();
+        let ended = self.inner.whole(body, &mut events);
+        out.extend(events.into_iter().map(|event| texts.mend(event)));
+        ended
     }
 }
 

@@ -86,12 +86,13 @@ impl<D: WholeDecoder> Decoder for TextCalls<D> {
 }
 
 impl<D: WholeDecoder> WholeDecoder for TextCalls<D> {
-    fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let events = self.inner.whole(body)?;
-        let Some(search) = &mut self.search else { return Ok(events) };
-        let mut out = Vec::new();
-        search.pass_on(events, &mut out);
-        Ok(out)
+    fn whole(&mut self, body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let Some(search) = &mut self.search else { return self.inner.whole(body, out) };
+        let mut events = Vec::new();
+        let ended = self.inner.whole(body, &mut events);
+        search.pass_on(events, out);
+        search.show_held(out);
+        ended
     }
 }
 

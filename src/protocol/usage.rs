@@ -17,6 +17,26 @@ pub struct Usage {
     pub reasoning_tokens: u64,
 }
 
+/// How many times as much as was counted a reply may seem to have: words are long in code and in some languages, and
+/// short in others, but no reply has 16 bytes a token.
+const MOST_TIMES: u64 = 4;
+
+/// Tokens by which an estimate may be beside that whatever the words: of a short reply it tells little.
+const FEW: u64 = 100;
+
+impl Usage {
+    /// These counts for a reply of so many tokens by estimate. Servers that count no more than the first word, or nothing,
+    /// are not believed.
+    #[must_use]
+    pub fn of_written(self, estimated: u64) -> Self {
+        let most = match self.output_tokens {
+            0 => 0,
+            counted => counted.saturating_mul(MOST_TIMES).saturating_add(FEW),
+        };
+        Self { output_tokens: if estimated > most { estimated } else { self.output_tokens }, ..self }
+    }
+}
+
 /// What tokens cost, in millionths of a US dollar: sums of small prices stay exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost(pub u64);

@@ -1,8 +1,12 @@
-//! Caps for what tools return: head and tail are kept, on character boundaries, and what is missing is said.
+//! Caps for what tools return: head and tail are kept, on character boundaries, and what is missing is said. No cut goes
+//! through a key, since nobody could tell that its halves are any.
 
 use std::{borrow::Cow, fmt::Write};
 
-use crate::workspace::deceptive::is_deceptive;
+use crate::workspace::{
+    deceptive::is_deceptive,
+    keys::{self, AROUND_CUT},
+};
 
 /// Lines of one tool's output: what a model still reads with profit, and what fits its window many times.
 pub const MAX_LINES: usize = 2_000;
@@ -31,6 +35,10 @@ pub struct HeadTail {
     head: String,
     /// Something did not fit the head: all that follows belongs to the tail.
     head_is_full: bool,
+    /// What followed the head right away.
+    behind_head: String,
+    /// What was dropped right before the tail.
+    before_tail: String,
     tail: String,
     /// What was dropped between head and tail.
     cut: Cut,
@@ -70,6 +78,8 @@ impl HeadTail {
             tail_bytes: bytes - head_bytes,
             head: String::new(),
             head_is_full: false,
+            behind_head: String::new(),
+            before_tail: String::new(),
             tail: String::new(),
             cut: Cut::default(),
             tail_starts_line: false,
@@ -78,6 +88,10 @@ impl HeadTail {
 
     pub fn push(&mut self, text: &str) {
         let rest = if self.head_is_full { text } else { self.fill_head(text) };
+        if self.behind_head.len() < AROUND_CUT {
+            let room = AROUND_CUT - self.behind_head.len();
+            self.behind_head.push_str(&rest[..floor_char_boundary(rest, room)]);
+        }
         self.tail.push_str(rest);
         // Twice the cap before it is trimmed, so that many small pieces do not move the tail each time.
         if self.tail.len() > 2 * self.tail_bytes {
@@ -97,16 +111,16 @@ impl HeadTail {
         if self.cut.bytes == 0 {
             return self.head + &self.tail;
         }
-        if let Some(end) = self.head.rfind('\n').filter(|end| self.head.len() - end <= LINE_SLACK) {
-            self.cut.add(&self.head[end + 1..]);
-            self.head.truncate(end + 1);
-        }
-        if !self.tail_starts_line
-            && let Some(end) = self.tail.find('\n').filter(|&end| end < LINE_SLACK)
-        {
-            self.cut.add(&self.tail[..=end]);
-            self.tail.drain(..=end);
-        }
+        let line_end = self.head.rfind('\n').filter(|end| self.head.len() - end <= LINE_SLACK);
+        let end = match line_end {
+            Some(end) => end + 1,
+            None => keys::end_beside_key(&[&*self.head, &self.behind_head].concat(), self.head.len()),
+        };
+        self.cut.add(&self.head[end..]);
+        self.head.truncate(end);
+        let start = self.tail_start();
+        self.cut.add(&self.tail[..start]);
+        self.tail.drain(..start);
         let Cut { bytes, lines } = self.cut;
         let gap = if self.head.is_empty() || self.head.ends_with('\n') { "" } else { "\n" };
         let lines = match lines {
@@ -115,6 +129,21 @@ impl HeadTail {
             lines => format!(" in {lines} lines"),
         };
         format!("{}{gap}… {bytes} bytes{lines} left out here …\n{}", self.head, self.tail)
+    }
+
+    /// Where the tail is to begin: at a line, if one does not begin far from here, and with no part of a key.
+    fn tail_start(&self) -> usize {
+        let line_end = self.tail.find('\n').filter(|&end| end < LINE_SLACK);
+        let start = match line_end {
+            Some(end) if !self.tail_starts_line => end + 1,
+            _ => 0,
+        };
+        let known = [&*self.before_tail, &self.tail].concat();
+        let beside_key =
+            keys::start_beside_key(&known, self.before_tail.len() + start) - self.before_tail.len();
+        // The end of a line that was a key.
+        let is_rest = beside_key > start && self.tail[beside_key..].starts_with('\n');
+        if is_rest { beside_key + 1 } else { beside_key }
     }
 
     /// Takes what fits the head and gives back the rest.
@@ -140,6 +169,9 @@ impl HeadTail {
         let dropped = &self.tail[..start];
         self.tail_starts_line = dropped.ends_with('\n');
         self.cut.add(dropped);
+        self.before_tail.push_str(dropped);
+        let surplus = self.before_tail.len().saturating_sub(AROUND_CUT);
+        self.before_tail.drain(..ceil_char_boundary(&self.before_tail, surplus));
         self.tail.drain(..start);
     }
 }
@@ -159,7 +191,7 @@ pub fn bounded(text: String) -> String {
     kept.finish()
 }
 
-/// The first `max_chars` characters of a line, and how many were left out.
+/// The first `max_chars` characters of a line, fewer where a key would be cut, and how many were left out.
 pub fn cut_line(line: &str, max_chars: usize) -> Cow<'_, str> {
     // Bytes first: counting characters of a long line costs more than looking at its length.
     if line.len() <= max_chars {
@@ -167,6 +199,7 @@ pub fn cut_line(line: &str, max_chars: usize) -> Cow<'_, str> {
     }
     match line.char_indices().nth(max_chars) {
         Some((end, _)) => {
+            let end = keys::end_beside_key(line, end);
             let more = line[end..].chars().count();
             Cow::Owned(format!("{} … [{more} more characters in this line]", &line[..end]))
         }
@@ -180,7 +213,7 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
     let text = text.replace('\u{fe0f}', "");
     let line = visible(text.trim()).replace(['\n', '\t'], " ");
     match line.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", &line[..end]),
+        Some((end, _)) => format!("{}…", &line[..keys::end_beside_key(&line, end)]),
         None => line,
     }
 }
@@ -336,6 +369,33 @@ mod tests {
             line 99
         "#]],
         );
+    }
+
+    /// A piece of a key's secret part that stands in a text.
+    fn pieces<'a>(key: &'a str, text: &str) -> Option<&'a str> {
+        let hidden = keys::masked(key);
+        let before = hidden.find(keys::MASK).unwrap();
+        let secret = &key[before..key.len() - (hidden.len() - before - keys::MASK.len())];
+        (0..secret.len() - 5).map(|start| &secret[start..start + 6]).find(|piece| text.contains(piece))
+    }
+
+    // SPEC A9
+    #[test]
+    fn no_cut_goes_through_a_key() {
+        let key = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        let address = "postgres://app:hunter2-and-more@db/x";
+        let pem = "\\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V\\n";
+        for key in [key, address, pem] {
+            for at in (3_000..3_000 + key.len() + 30).chain(5_000 - key.len()..5_030) {
+                let text = format!("{} {key} {}", ".".repeat(at), ".".repeat(8_000 - at));
+                let mut kept = HeadTail::new(MAX_LINES, 5_100);
+                kept.push(&text);
+                let kept = kept.finish();
+                assert_eq!(pieces(key, &keys::masked(&kept)), None, "{at}");
+                let line = cut_line(&text, 3_020);
+                assert_eq!(pieces(key, &keys::masked(&line)), None, "{at}");
+            }
+        }
     }
 
     // SPEC H13

@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::output::cut_line;
+use crate::workspace::keys::AROUND_CUT;
 
 /// Lines that are kept; older ones go as new ones come. What a person would scroll back at most.
 pub(super) const MAX_LINES: usize = 2_000;
@@ -15,6 +16,10 @@ const MAX_BYTES: usize = 512 * 1024;
 
 /// Characters that are kept of one line; only data and minified code have longer ones, and nobody reads their ends.
 const MAX_LINE_CHARS: usize = 2_000;
+
+/// Bytes of a line that are kept until its end comes: enough to see that it is too long, and what a key is that its cut
+/// would go through.
+const MAX_BEGUN_BYTES: usize = 4 * MAX_LINE_CHARS + AROUND_CUT;
 
 /// The last lines of a text that arrives in pieces. Clones share it; its memory is bounded however much arrives.
 #[derive(Clone, Debug, Default)]
@@ -61,8 +66,7 @@ impl Printed {
             return;
         }
         for piece in text.split_inclusive('\n') {
-            // Enough to see that it is too long, in whatever number of pieces it comes.
-            if lines.begun.len() <= 4 * MAX_LINE_CHARS {
+            if lines.begun.len() <= MAX_BEGUN_BYTES {
                 lines.begun.push_str(piece.trim_end_matches('\n'));
             }
             if piece.ends_with('\n') {
@@ -204,6 +208,21 @@ mod tests {
         );
     }
 
+    // SPEC A9
+    #[test]
+    fn a_long_line_is_cut_beside_its_keys() {
+        let (printed, mut bookmark) = (Printed::default(), Bookmark::default());
+        let key = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+        let before = "x ".repeat(MAX_LINE_CHARS / 2 - 5);
+        // In two pieces, with the end still to come: each look is at what is there.
+        printed.push(&before, &format!("{key} and so on"));
+        let unfinished = printed.news(&mut bookmark, ALL).unwrap().unfinished;
+        assert_eq!(unfinished, format!("{before} … [50 more characters in this line]"));
+        printed.push(&format!("{key} and so on\n"), "");
+        let text = printed.news(&mut bookmark, ALL).unwrap().text;
+        assert_eq!(text, format!("{before} … [50 more characters in this line]\n"));
+    }
+
     #[test]
     fn memory_is_bounded_however_much_arrives() {
         let (printed, mut bookmark) = (Printed::default(), Bookmark::default());
@@ -216,7 +235,7 @@ mod tests {
         for _ in 0..2_000 {
             printed.push(&"x".repeat(5_000), "");
         }
-        assert!(printed.lines().begun.len() <= 4 * MAX_LINE_CHARS + 5_000);
+        assert!(printed.lines().begun.len() <= MAX_BEGUN_BYTES + 5_000);
         printed.push("\n", "");
         let news = printed.news(&mut bookmark, ALL).unwrap();
         assert!(news.text.len() < MAX_LINE_CHARS + 100 && news.text.contains("more characters"));

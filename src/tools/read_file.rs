@@ -69,7 +69,7 @@ impl Tool for ReadFile {
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
         let outputs = self.outputs.clone();
         look(context, move |files| match OutputName::parse(&args.path) {
-            Some(name) => read_output(outputs.as_ref(), &name, &args),
+            Some(name) => read_output(files, outputs.as_ref(), &name, &args),
             None => read(files, &args),
         })
         .await
@@ -77,11 +77,18 @@ impl Tool for ReadFile {
 }
 
 /// What a command printed, whole.
-fn read_output(outputs: Option<&Outputs>, name: &OutputName, args: &Args) -> Result<String, ToolError> {
+fn read_output(
+    files: &TurnFiles,
+    outputs: Option<&Outputs>,
+    name: &OutputName,
+    args: &Args,
+) -> Result<String, ToolError> {
     let text = outputs.and_then(|outputs| outputs.read(name).ok()).ok_or_else(|| {
         ToolError(format!("there is no {name}: outputs are kept for a week; run the command again"))
     })?;
-    let lines: Vec<&str> = text.lines().collect();
+    // Of the whole: a page of it may have the middle of a key, or a line be cut in one.
+    let visible = files.shown(&text);
+    let lines: Vec<&str> = visible.lines().collect();
     let shown = name.to_string();
     Ok(Page::of(&shown, &lines, args)?.text(""))
 }

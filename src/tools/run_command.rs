@@ -12,7 +12,7 @@ mod report;
 pub mod sandbox;
 pub(super) mod tree;
 
-pub(crate) use environment::holds_key;
+pub(crate) use environment::{holds_key, search_path};
 
 use std::{
     path::{Path, PathBuf},
@@ -30,11 +30,15 @@ use super::{
     look,
     output::{one_line, visible, visible_path},
 };
-use crate::workspace::outputs::Outputs;
+use crate::workspace::{
+    keys::{HeldKeys, Masking},
+    outputs::Outputs,
+    place::secrets_below,
+};
 use process::{CommandLine, Watch};
 use recorder::Recorder;
 use report::Report;
-use sandbox::{Sandbox, network::uses_network};
+use sandbox::{Plan, Sandbox, network::uses_network};
 
 /// Long enough for most builds and test runs; a hanging command does not hold a turn for longer.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -194,7 +198,8 @@ impl Tool for RunCommand {
         let (cancel, jobs, printed) = (context.cancel.clone(), context.jobs.clone(), context.printed.clone());
         let path = args.path;
         let sandbox = self.sandbox.clone();
-        let (folder, edits_are_staged, keeper) = look(context, move |files| {
+        let command = args.command.clone();
+        let (folder, edits_are_staged, keeper, held) = look(context, move |files| {
             let folder = match path.as_deref().map(str::trim) {
                 None | Some("" | ".") => first_root(&files.workspace().roots())?,
                 Some(path) => folder(files.resolve(path)?.disk(), path)?,
@@ -204,7 +209,13 @@ impl Tool for RunCommand {
                 _ => None,
             };
             let keeper = sandbox.and_then(|sandbox| sandbox.keeper(walls));
-            Ok((folder, !files.proposal().is_empty(), keeper))
+            let held = match files.masking() {
+                Masking::On => {
+                    held(&files.workspace().roots(), keeper.as_ref().map(|(_, plan)| plan), &command)
+                }
+                Masking::Off => HeldKeys::default(),
+            };
+            Ok((folder, !files.proposal().is_empty(), keeper, held))
         })
         .await?;
 
@@ -226,7 +237,7 @@ impl Tool for RunCommand {
             network_in_sandbox: sandbox.map(|sandbox| sandbox.network),
             reaches_out: uses_network(&args.command),
         };
-        let recorder = Recorder::new(self.outputs.clone(), printed.clone());
+        let recorder = Recorder::new(self.outputs.clone(), printed.clone()).without(held);
         let line = CommandLine {
             shell: self.shell.clone(),
             command: args.command,
@@ -259,6 +270,13 @@ impl Tool for RunCommand {
             )),
         }
     }
+}
+
+/// What the files of secrets of the workspace say, but for what the command says itself. The sandbox has looked for them
+/// where it hides them.
+fn held(roots: &[PathBuf], plan: Option<&Plan>, command: &str) -> HeldKeys {
+    let secrets = plan.and_then(Plan::secrets).map_or_else(|| secrets_below(roots), <[PathBuf]>::to_vec);
+    HeldKeys::of(secrets, command)
 }
 
 fn first_root(roots: &[PathBuf]) -> Result<PathBuf, ToolError> {

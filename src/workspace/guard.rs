@@ -70,8 +70,11 @@ fn without_backup(name: &str) -> &str {
     }
 }
 
-const BACKUP_ENDINGS: &[&str] =
-    &["bak", "backup", "old", "orig", "save", "saved", "copy", "tmp", "swp", "swo", "swn"];
+/// Of copies and of what packs them.
+const BACKUP_ENDINGS: &[&str] = &[
+    "bak", "backup", "old", "orig", "save", "saved", "copy", "tmp", "swp", "swo", "swn", "gz", "bz2", "xz",
+    "zst", "zip", "gpg", "age", "enc",
+];
 /// What people write right behind `.env`.
 const ENVIRONMENTS: &[&str] = &["prod", "dev", "local", "test", "stag", "secret", "backup", "old", "copy"];
 /// Templates are written to be shared.
@@ -233,6 +236,15 @@ pub(crate) const SECRETS_OF_MACHINE: &[&str] = &[
     "/var/run/secrets",
 ];
 
+/// Whether tools fill a folder of this name with what is other people's and no secret: it is too large to be looked
+/// through.
+pub(crate) fn is_filled(folder: &OsStr) -> bool {
+    FILLED_FOLDERS.iter().any(|filled| folder == *filled)
+}
+
+const FILLED_FOLDERS: &[&str] =
+    &["node_modules", "target", ".venv", "venv", "__pycache__", "site-packages", ".tox", "bower_components"];
+
 /// Whether a path relative to its root belongs to version control or to the agent's own settings: an edit there could
 /// run programs or widen the agent's rights.
 pub(crate) fn is_protected(relative: &Path) -> bool {
@@ -354,6 +366,8 @@ mod tests {
             "key.pem.txt",
             ".git-credentials.old2",
             "..npmrc.swp",
+            ".netrc.gpg",
+            "server.pem.gz",
             ".vault_pass",
             ".secrets",
             "secrets/prod.txt",
@@ -402,6 +416,7 @@ mod tests {
             ".cargo/config.toml",
             ".npmignore",
             "main.rs.bak",
+            "main.rs.gz",
             "~",
             "#",
             "..",

@@ -1,15 +1,21 @@
 //! Keys inside of texts: what looks like one never leaves the machine, wherever it stands.
 //!
-//! A key is known by its shape alone: how the services that are used most begin theirs (`keys/shapes.rs`), what is assigned
-//! to a name that says so, and the lines of a private key. A mask takes its place; the lines of the text stay the same
-//! in number and order, so that a line's number means the same with masks and without.
+//! A key is known by its shape alone: how the services that are used most begin theirs and what is assigned to a name that
+//! says so (`keys/shapes.rs`), the password of an address (`keys/addresses.rs`), and the lines of a private key
+//! (`keys/private.rs`); each of these says what it does not find. A mask takes its place; the lines of the text stay the
+//! same in number and order, so that a line's number means the same with masks and without.
+//!
+//! Of a key that is cut the rest looks like none: who cuts a text that may have keys asks here where it may be cut.
 
+mod addresses;
+mod held;
 mod known;
 mod private;
 mod shapes;
 
 use std::{borrow::Cow, ops::Range};
 
+pub use held::HeldKeys;
 pub use known::{KnownKeys, MaskedWriter};
 
 /// What stands in the place of a key. No file says it by chance: a text that has it more often than the one before was
@@ -73,6 +79,38 @@ pub(super) fn spans_lines(text: &[u8]) -> bool {
     private::is_in(text)
 }
 
+/// Bytes around a cut that are looked at: more than any key in one line has. The longest are tokens of headers, of which
+/// servers take this much.
+pub const AROUND_CUT: usize = 8 * 1024;
+
+/// Bytes before a key in which stands what says that it is one.
+const NAME_BYTES: usize = 100;
+
+/// Bytes behind a key in which it is seen to be one: the `@` of an address, and the first of the host.
+const BEHIND_BYTES: usize = 4;
+
+/// Where a text may end so that no key of it is cut: there, or before it. `text` goes on behind `end` as far as it is known.
+pub fn end_beside_key(text: &str, end: usize) -> usize {
+    let known = text.len().min(end.saturating_add(AROUND_CUT));
+    let known = (0..=known).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let places = places(text.get(..known).unwrap_or_default());
+    let is_cut =
+        |end: usize, key: &Range<usize>| key.start < end && end < key.end.saturating_add(BEHIND_BYTES);
+    places.iter().rev().fold(end, |end, key| if is_cut(end, key) { key.start } else { end })
+}
+
+/// Where a text may begin so that no key of it is cut: there, or behind it. `text` begins before `start` as far as it is
+/// known.
+pub fn start_beside_key(text: &str, start: usize) -> usize {
+    let known = start.saturating_sub(AROUND_CUT);
+    let known = (known..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    let places = places(text.get(known..).unwrap_or_default());
+    let places = places.into_iter().map(|key| known + key.start..known + key.end);
+    let is_cut =
+        |start: usize, key: &Range<usize>| key.start < start.saturating_add(NAME_BYTES) && start < key.end;
+    places.fold(start, |start, key| if is_cut(start, &key) { key.end } else { start })
+}
+
 /// Whether a new text has more masks than the old one.
 pub fn writes_mask(old: &str, new: &str) -> bool {
     new.matches(MASK).count() > old.matches(MASK).count()
@@ -133,9 +171,101 @@ mod tests {
             expect![[r#"{"clientSecret": "<key hidden by askls>"}"#]],
         );
         check(
+            "npmAuthToken: NpmToken.3f2b8c1e-7d4a-4e9b-a1c2-d3e4f5a6b7c8",
+            expect!["npmAuthToken: <key hidden by askls>"],
+        );
+        check(
             "DATABASE_URL=postgres://app:Tr0ub4dor-and-3@db.internal/app",
             expect!["DATABASE_URL=postgres://app:<key hidden by askls>@db.internal/app"],
         );
+    }
+
+    #[test]
+    fn of_an_address_only_the_password_is_hidden() {
+        check(
+            "https://alice:longpassword1@host/x postgres://app:hunter2@db/x?a=b redis://:p%40ss-w0rd@h:6379 git+HTTPS://ci:p@ss:w0rd@[::1]/x",
+            expect![
+                "https://alice:<key hidden by askls>@host/x postgres://app:<key hidden by askls>@db/x?a=b redis://:<key hidden by askls>@h:6379 git+HTTPS://ci:<key hidden by askls>@[::1]/x"
+            ],
+        );
+        check(
+            "mongodb://u:x9-long-one@h1:27017,h2:27017/d jdbc:mysql://h/d?user=app&password=hunter2&ssl=1 GET /a?token=9f8e7d6c&x",
+            expect![
+                "mongodb://u:<key hidden by askls>@h1:27017,h2:27017/d jdbc:mysql://h/d?user=app&password=<key hidden by askls>&ssl=1 GET /a?token=<key hidden by askls>&x"
+            ],
+        );
+    }
+
+    #[test]
+    fn what_stands_for_a_password_in_an_address_is_shown() {
+        let text = r#"
+http://localhost:8080 git@github.com:a/b ssh://git@github.com:22/a https://a.b/@c http://h:8080,me@there.org
+https://user:password@example.com postgres://postgres:postgres@localhost redis://:secret@h amqp://guest:guest@mq
+https://USER:DB_PASSWORD@h ftp://me:my-secret-2024@h http://u:your-token-here@h http://u:password123@h
+https://$USER:$PASS@host https://${user}:${password1234}@host http://u:{{pw}}@h http://%s:%s@h "//" + user + ":" + pass + "@"
+http://u:******@h https://a:<password>@h http://foo:bar@h http://jschmoe:xyzzy@h https://user:pass@h:8080/?token=abc
+/x?password=$PASSWORD&token={token} ?pass=1 f(a ? token = 1 : 2) &token=get_token()
+"#;
+        assert_eq!(masked(text), text);
+    }
+
+    /// A key as commands print it, with the number of its lines and of those that are hidden.
+    fn count(text: &str) -> String {
+        let masked = masked(text);
+        format!("{} of {}", masked.matches(MASK).count(), text.lines().count())
+    }
+
+    const KEY: [&str; 6] = [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V",
+        "ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7VMbzYLdZ7ZvVy7F7VygWyF8PbnGy0AHB7",
+        "0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7VygWyF8PbnGy0AHB7",
+        "qwT9Q1z+/=",
+        "-----END RSA PRIVATE KEY-----",
+    ];
+
+    #[test]
+    fn a_private_key_is_known_whatever_of_it_a_command_prints() {
+        let lines = |lines: &[&str]| lines.join("\n");
+        let mut reversed = KEY;
+        reversed.reverse();
+        let mut sorted = KEY;
+        sorted.sort_unstable();
+        assert_eq!(count(&lines(&KEY)), "4 of 6");
+        assert_eq!(count(&lines(&reversed)), "4 of 6");
+        assert_eq!(count(&lines(&sorted)), "4 of 6");
+        // Without the lines around it, and what comes behind it then.
+        assert_eq!(count(&format!("{}\ndone\n", lines(&KEY[1..5]))), "4 of 5");
+        assert_eq!(count(&format!("done\n{}\ndone\n", lines(&reversed[1..5]))), "4 of 6");
+        // In one line, as variables have it, and without its beginning.
+        let quoted = KEY.join("\\n");
+        assert_eq!(count(&quoted), "4 of 1");
+        assert_eq!(count(quoted.split_once("A0Z").unwrap().1), "4 of 1");
+        assert_eq!(count(&format!("KEY={}", KEY[1..5].concat())), "1 of 1");
+        // What says nothing of where it is from.
+        assert_eq!(count(&lines(&KEY[2..5])), "0 of 3");
+    }
+
+    #[test]
+    fn every_kind_of_private_key_is_known_by_its_first_line() {
+        for line in [
+            "MIIEogIBAAKCAQEAudTAiHoRKbD4I6BjsFmvwzNmAoL6o",
+            "MIICXAIBAAKBgQCY0W/prL4q2d650lLsEhtvX/c6qqX+8Y",
+            "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAA",
+            "MIICXQIBADCCAjYGByqGSM44BAEwggIpAoIBAQDtXPAxUhrHCvy9",
+            "MHcCAQEEIPUt/ld1rxqki+3KmxP0AJ49ydTwG0piN324wxQUi9",
+            "MIGkAgEBBDD4gEunny3lZQ074nGIzSHozGea4H7gepd5TBgf",
+            "MIIBaAIBAQQgkQMf5T140nV5UvtoAwymKHlAj1Rrbr3Mr0j7nYZ6E",
+            "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg9S3",
+            "MC4CAQAwBQYDK2VwBCIEIP8PUNWAf69QS1qMcpFYvPt136vlmuH",
+            "MIIFLTBXBgkqhkiG9w0BBQ0wSjApBgkqhkiG9w0BBQwwHAQINI0",
+            "MIIE6jAcBgoqhkiG9w0BDAEDMA4ECBp6JctT3T/fAgIIAASCBMgnOA",
+            "MIGbMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgMN62",
+            "MIIJzwIBAzCCCYUGCSqGSIb3DQEHAaCCCXYEgglyMIIJbjCCA",
+            "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gt",
+        ] {
+            assert_eq!(masked(&format!("key: {line}, ")), format!("key: {MASK}, "));
+        }
     }
 
     #[test]
@@ -194,11 +324,15 @@ https://user:password@host https://${user}:${password1234}@host http://localhost
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 commit 0e838bf0e838bf0e838bf0e838bf0e838bf0e838b
+"MIH3AgEBMCwGByqGSM49AQECIQD/////AAAAAQAAAAAAAAAAAAAAAP//////////" of a curve
+const FIRST: &str = "MIIEpAIBAAKCAQEA"; // and "b3BlbnNzaC1rZXktdjEA"
 -----BEGIN CERTIFICATE-----
-MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V
+MIIC+TCCAeGgAwIBAgIUcbOLao5cpvZNH/WcufFUOwqdeDcwDQYJKoZIhvcNAQEL
+BQAwDDEKMAgGA1UEAwwBYTAeFw0yNjExMzAxOTM3NDNaFw0yNjEyMzAxOTM3NDNa
 -----END CERTIFICATE-----
 -----BEGIN PUBLIC KEY-----
-MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAplrAlDeoXSfxTSx8CIQx
+RYIK2c+3d+dY7INKhfbOEMtYlNpwNO1jMIIBCgKCAQEAplrAlDeoXSfxTSx8CIQx
 -----END PUBLIC KEY-----
 "#;
         assert_eq!(masked(text), text);
@@ -220,7 +354,7 @@ MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V
 
     #[test]
     fn a_line_out_of_a_private_key_is_masked_by_what_it_was_taken_from() {
-        let line = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V";
+        let line = "ygWyF8PbnGy0AHB7MbzYLdZ7ZvVy7F7V0Z3VS5JJcds3xfn/qwT9Q1z+7AbLdZ7Z";
         let text = format!("-----BEGIN PRIVATE KEY-----\n{line}\n-----END PRIVATE KEY-----\n");
         let said = format!("the nearest text is `{line}`");
         assert_eq!(masked(&said), said);

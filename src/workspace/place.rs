@@ -2,6 +2,7 @@
 //! decides from it whether a command needs a question; nothing is opened here but a repository's settings.
 
 use std::{
+    collections::VecDeque,
     fs,
     path::{Path, PathBuf},
 };
@@ -176,6 +177,29 @@ pub fn shows_secrets(path: &Path, below: Below) -> bool {
     })
 }
 
+/// Files below these folders that hold secrets by their names, as far as so many can be looked at; those nearest to the top
+/// first.
+pub fn secrets_below(roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut walked = 0;
+    let mut folders: VecDeque<PathBuf> = roots.iter().cloned().collect();
+    while let Some(folder) = folders.pop_front() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            walked += 1;
+            if walked > MAX_WALKED {
+                return found;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && !guard::is_filled(&entry.file_name()) {
+                folders.push_back(entry.path());
+            } else if !kind.is_dir() && guard::is_secret(&entry.path()) {
+                found.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
 /// Whether a path is that of settings of askls, wherever it lies.
 pub fn names_settings(path: &Path) -> bool {
     guard::is_settings_file(path)
@@ -348,6 +372,21 @@ mod tests {
         assert_eq!(at(&app.join("src/new.rs")), Some(app));
         assert_eq!(at(&beside.join("x/y")), Some(beside));
         assert_eq!(at(Path::new("/")), None);
+    }
+
+    #[test]
+    fn files_with_secrets_are_found_but_in_what_tools_fill() {
+        let (_dir, _, root) = project(&[
+            ("web/.env", ""),
+            (".env", ""),
+            ("src/a.rs", ""),
+            ("node_modules/x/.env", ""),
+            ("tls/server.pem", ""),
+        ]);
+        let mut found = secrets_below(std::slice::from_ref(&root));
+        assert_eq!(found.first(), Some(&root.join(".env")));
+        found.sort();
+        assert_eq!(found, [".env", "tls/server.pem", "web/.env"].map(|path| root.join(path)));
     }
 
     #[test]

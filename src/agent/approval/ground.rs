@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::workspace::{
-    TurnFiles, bounded, expand, git_index,
-    place::{Below, Nature, Place, git_may_run_programs, shows_secrets},
+use crate::{
+    tools::run_command::search_path,
+    workspace::{
+        TurnFiles, bounded, expand, git_index,
+        place::{Below, Nature, Place, git_may_run_programs, shows_secrets},
+    },
 };
 
 use super::scripts::MAX_SCRIPT_BYTES;
@@ -32,6 +35,9 @@ pub trait Ground {
 
     /// What a word of a command in `folder` names.
     fn kind(&self, folder: &Path, word: &str) -> Kind;
+
+    /// Where in the workspace the program of that name lies, if a command that names it runs one of the workspace.
+    fn own_program(&self, name: &str) -> Option<String>;
 
     /// The text of a small file of the workspace that a command in `folder` would run.
     fn script(&self, folder: &Path, word: &str) -> Option<String>;
@@ -82,6 +88,10 @@ impl Ground for TurnFiles {
         }
     }
 
+    fn own_program(&self, name: &str) -> Option<String> {
+        found_inside(self, &search_path(), name)
+    }
+
     fn script(&self, folder: &Path, word: &str) -> Option<String> {
         let Place::Inside { real, nature: Nature::Plain | Nature::RunUnasked, .. } =
             self.place_in(folder, word)
@@ -91,5 +101,74 @@ impl Ground for TurnFiles {
         // What the disk has is what runs.
         let bytes = bounded::read(&real, MAX_SCRIPT_BYTES).ok()?;
         String::from_utf8(bytes).ok()
+    }
+}
+
+/// The program of that name as a shell finds it in these folders, when it lies in the workspace, or in a folder that does. A
+/// folder of the project that comes first, as `node_modules/.bin` often does, has the project decide what `ls` is. What a
+/// user's own shell makes of `PATH` before it runs the command is not seen.
+fn found_inside(files: &TurnFiles, folders: &[PathBuf], name: &str) -> Option<String> {
+    let folder = folders.iter().find(|folder| is_program(&folder.join(name)))?;
+    let place = |word: &str| match files.place_in(folder, word) {
+        Place::Inside { relative, .. } => Some(relative),
+        Place::Outside { .. } => None,
+    };
+    let program = place(name).or_else(|| Some(place(".")?.join(name)))?;
+    Some(program.display().to_string())
+}
+
+/// Whether a shell would run a file: it passes over those that cannot be run.
+fn is_program(path: &Path) -> bool {
+    #[cfg(unix)]
+    let can_run =
+        |file: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let can_run = |_: &std::fs::Metadata| true;
+    path.metadata().is_ok_and(|file| file.is_file() && can_run(&file))
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
+
+    use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn a_program_is_the_workspaces_own_when_a_shell_finds_it_there_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (project, bin) = (root.join("project"), root.join("bin"));
+        let own = project.join("node_modules/.bin");
+        let make = |path: PathBuf, mode: u32| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for name in ["ls", "cat", "wc"] {
+            make(bin.join(name), 0o755);
+        }
+        make(own.join("ls"), 0o755);
+        make(own.join("cat"), 0o644);
+        make(project.join("tools/head"), 0o755);
+        std::os::unix::fs::symlink(project.join("tools/head"), bin.join("head")).unwrap();
+        std::os::unix::fs::symlink(bin.join("wc"), own.join("wc")).unwrap();
+        std::os::unix::fs::symlink(&own, root.join("linked")).unwrap();
+        let files = TurnFiles::new(Arc::new(Workspace::new(vec![project])));
+        let found = |folders: &[&PathBuf], name| {
+            let folders: Vec<PathBuf> = folders.iter().copied().cloned().collect();
+            found_inside(&files, &folders, name)
+        };
+        let of_project = |name: &str| Some(format!("node_modules/.bin/{name}"));
+        assert_eq!(found(&[&own, &bin], "ls"), of_project("ls"));
+        assert_eq!(found(&[&root.join("linked"), &bin], "ls"), of_project("ls"));
+        assert_eq!(found(&[&bin, &own], "ls"), None);
+        // It cannot be run.
+        assert_eq!(found(&[&own, &bin], "cat"), None);
+        // Through a link the project's own; a link in the project, which a command may put elsewhere.
+        assert_eq!(found(&[&bin], "head"), Some("tools/head".to_owned()));
+        assert_eq!(found(&[&own, &bin], "wc"), of_project("wc"));
+        assert_eq!(found(&[&own, &bin], "no-such-program"), None);
     }
 }

@@ -95,6 +95,25 @@ async fn cancelling_a_stream_keeps_what_was_said() {
     .assert_eq(&(bench.history() + &ending(&result)));
 }
 
+// SPEC S6
+#[tokio::test]
+async fn an_end_in_a_word_that_is_not_known_is_an_answer_and_the_word_is_told() {
+    let unknown = || done(Finish::Unknown("xyz".to_owned()));
+    check(
+        vec![Ok([text("half"), unknown()].concat())],
+        expect![[r#"
+        user: 2+2?
+        agent: half
+        => answer: the server ended its reply with "xyz", which askls does not know: the answer may be cut off
+    "#]],
+    )
+    .await;
+    // Without a word it is none, after the attempts of a reply that says nothing.
+    let mut bench = Bench::new(Scripted::new(vec![Ok(unknown())]), Answer::AllowOnce);
+    bench.agent.retries.max_attempts = 1;
+    assert_eq!(bench.ask("2+2?").await.stop_reason, StopReason::Empty);
+}
+
 // SPEC S3, S4, S6, S11, S12
 #[tokio::test]
 async fn every_ending_has_a_name_of_its_own_and_none_is_an_answer() {

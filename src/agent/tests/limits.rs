@@ -211,6 +211,24 @@ async fn tokens_that_no_server_counts_are_estimated() {
 
 // SPEC L13
 #[tokio::test]
+async fn a_server_that_counts_no_more_than_the_first_word_is_not_believed() {
+    let counted = |output_tokens, letters: usize| {
+        let usage = Some(Usage { input_tokens: 10, output_tokens, ..Usage::default() });
+        let call = call("1", "add", &format!(r#"{{"a":1,"b":1,"note":"{}"}}"#, "x".repeat(letters)));
+        Ok([call, vec![Ok(ModelEvent::Done { finish: Finish::Stop, usage })]].concat())
+    };
+    let ends = async |reply| {
+        let mut bench =
+            bounded(vec![reply, super::reply([text("so")])], |limits| limits.max_turn_tokens = Some(2000));
+        bench.ask("count").await.stop_reason
+    };
+    assert_eq!(ends(counted(1, 40_000)).await, StopReason::Limit(Limit::TurnTokens));
+    // A count that may be true is.
+    assert_eq!(ends(counted(1000, 10_000)).await, StopReason::Answer);
+}
+
+// SPEC L13
+#[tokio::test]
 async fn a_turn_ends_once_it_costs_what_it_may() {
     let mut model = Scripted::build(vec![reply([adding(1)]), reply([adding(2)])], false);
     // Each request reads 10 tokens and writes 2.

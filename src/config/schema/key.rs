@@ -7,6 +7,7 @@ use super::{
     Values, hook,
     types::{is_reserved, rule},
 };
+use crate::model::select::OFFLINE;
 
 /// Longest value that a warning repeats, in characters.
 const LONGEST_SHOWN: usize = 60;
@@ -65,6 +66,8 @@ pub(in crate::config) enum Notation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::config) enum ProjectRule {
     Free,
+    /// The same, except that a no stays one: whoever set this word does without, and no project brings it back.
+    UnlessNo(&'static str),
     /// Only to less than what holds without it.
     Narrower,
     /// Only when the user's file trusts the folder: it could send the user's key away, or run a program.
@@ -90,7 +93,7 @@ enum Sight {
 
 /// In the order in which they are shown.
 pub const KEYS: &[Key] = &[
-    Key::new("model", "text", "", ProjectRule::Free),
+    Key::new("model", "text", "", ProjectRule::UnlessNo(OFFLINE)),
     Key::new("wire", "one of responses, chat, messages", "", ProjectRule::Trusted),
     Key { sight: Sight::Url, ..Key::new("base_url", ADDRESS, "", ProjectRule::Trusted) },
     Key {
@@ -138,7 +141,12 @@ pub const KEYS: &[Key] = &[
     Key::new("max_attempts", "a whole number from 1 to 100", "6", ProjectRule::Narrower),
     Key::new("retry_wait", SECONDS, "1", ProjectRule::Free),
     Key::new("max_retry_wait", SECONDS, "120", ProjectRule::Narrower),
-    Key::new("tool_choice", "auto, none, required, or the name of a tool", "auto", ProjectRule::Free),
+    Key::new(
+        "tool_choice",
+        "auto, none, required, or the name of a tool",
+        "auto",
+        ProjectRule::UnlessNo("none"),
+    ),
     Key::of_models("max_output_tokens", TOKENS, "", ProjectRule::Narrower),
     Key::of_models(
         "reasoning_effort",
@@ -147,14 +155,14 @@ pub const KEYS: &[Key] = &[
         ProjectRule::Narrower,
     ),
     Key::of_models("temperature", "a number from 0 to 2", "", ProjectRule::Free),
-    Key::of_models("parallel_tool_calls", BOOLEAN, "", ProjectRule::Free),
-    Key::of_models("strict_tools", BOOLEAN, "false", ProjectRule::Free),
+    Key::of_models("parallel_tool_calls", BOOLEAN, "", ProjectRule::UnlessNo("false")),
+    Key::of_models("strict_tools", BOOLEAN, "false", ProjectRule::UnlessNo("false")),
     Key::of_models("store", BOOLEAN, "false", ProjectRule::Narrower),
     Key::of_models("context_tokens", TOKENS, "the model's window", ProjectRule::Narrower),
     Key::of_models("window", TOKENS, "", ProjectRule::Narrower),
-    Key::of_models("echo_reasoning", BOOLEAN, "true", ProjectRule::Free),
-    Key::of_models("think_tags", BOOLEAN, "true", ProjectRule::Free),
-    Key::of_models("strict_alternation", BOOLEAN, "false", ProjectRule::Free),
+    Key::of_models("echo_reasoning", BOOLEAN, "true", ProjectRule::UnlessNo("false")),
+    Key::of_models("think_tags", BOOLEAN, "true", ProjectRule::UnlessNo("false")),
+    Key::of_models("strict_alternation", BOOLEAN, "false", ProjectRule::UnlessNo("false")),
     Key {
         empty: Some("empty_string"),
         ..Key::of_models("null_content", "one of null, empty_string", "null", ProjectRule::Free)
@@ -165,7 +173,7 @@ pub const KEYS: &[Key] = &[
         "true for a server on this machine, else false",
         ProjectRule::Narrower,
     ),
-    Key::of_models("guided", "one of auto, on, off", "auto", ProjectRule::Free),
+    Key::of_models("guided", "one of auto, on, off", "auto", ProjectRule::UnlessNo("off")),
     Key {
         parts: &["input", "output", "cached", "cache_write"],
         ..Key::of_models(
@@ -228,10 +236,10 @@ pub const KEYS: &[Key] = &[
         "",
         ProjectRule::Never,
     ),
-    Key::new("background", "one of auto, always, never", "auto", ProjectRule::Free),
-    Key::new("show_answer", "one of message, document, none", "message", ProjectRule::Free),
-    Key::new("edit_lenses", BOOLEAN, "true", ProjectRule::Free),
-    Key::new("edit_hints", BOOLEAN, "true", ProjectRule::Free),
+    Key::new("background", "one of auto, always, never", "auto", ProjectRule::UnlessNo("never")),
+    Key::new("show_answer", "one of message, document, none", "message", ProjectRule::UnlessNo("none")),
+    Key::new("edit_lenses", BOOLEAN, "true", ProjectRule::UnlessNo("false")),
+    Key::new("edit_hints", BOOLEAN, "true", ProjectRule::UnlessNo("false")),
     Key::new(
         "trusted_folders",
         "a list of absolute paths, or paths that begin with ~/, such as [\"~/work\"]",

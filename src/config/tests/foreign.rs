@@ -170,3 +170,69 @@ fn the_choice_of_a_project_counts_as_its_own_only_where_it_is_what_answers() {
     assert!(settings.limits_for("other:latest").project.has("model"));
     assert!(!settings.limits_for("m1").project.has("model"));
 }
+
+/// What the settings of the editor bound, where the project chooses the model.
+#[test]
+fn a_model_that_a_project_chooses_has_no_more_than_the_user_allows_in_the_editor() {
+    let user = "model = 'mine'\n[models.p]\nmax_output_tokens = 32000\nreasoning_effort = 'high'\n";
+    let place = Place::new().user(user).project("model = 'p'");
+    let editor = json!({"max_output_tokens": 100, "reasoning_effort": "low"});
+    let settings = place.load().settings.with_editor(&editor).settings;
+    let tuning = settings.model_choice().tunings.of("p");
+    assert_eq!(tuning.max_output_tokens.map(|tokens| tokens.0), Some(100));
+    assert_eq!(tuning.reasoning_effort, Some(crate::model::options::Effort::Low));
+    // A model that the editor's user names takes the place of the project's, and of the one of the file.
+    let place = Place::new().user(USER).project("model = 'other'");
+    let settings = place.load().settings.with_editor(&json!({"model": "large"})).settings;
+    let tuning = settings.model_choice().tunings.of("large");
+    assert_eq!(tuning.max_output_tokens.map(|tokens| tokens.0), Some(900));
+}
+
+#[test]
+fn a_user_who_wants_no_network_has_none_whatever_model_a_project_chooses() {
+    let is_offline = |place: Place| place.load().settings.model_choice().is_offline();
+    for offline in ["offline", "Offline", " offline "] {
+        let user = format!("model = '{offline}'\nbase_url = 'https://host.test/v1'\n");
+        assert!(is_offline(Place::new().user(&user).project("model = 'm'")), "{offline:?}");
+        let trusting = format!("{user}trusted_folders = ['~/project']\n");
+        assert!(is_offline(Place::new().user(&trusting).project("model = 'm'")), "{offline:?}");
+        let place = Place::new().project("model = 'm'").variable("ASKLS_MODEL", offline);
+        assert!(is_offline(place), "{offline:?}");
+    }
+    Place::new().user("model = 'offline'").project("model = 'm'").check(expect![[r#"
+        model = offline ($/config/askls/config.toml)
+        ! $/project/.askls/config.toml:1:1: model is ignored here: without this line it is offline, and no project changes that
+    "#]]);
+    // The user may change their mind in a place that is theirs.
+    let place = Place::new().user("model = 'offline'").project("model = 'm'").variable("ASKLS_MODEL", "m2");
+    assert_eq!(place.load().settings.model_choice().model.as_deref(), Some("m2"));
+}
+
+#[test]
+fn a_no_of_the_user_stays_one() {
+    let no = "tool_choice = 'none'\nparallel_tool_calls = false\nguided = 'off'\necho_reasoning = false\n";
+    let yes = "tool_choice = 'required'\nparallel_tool_calls = true\nguided = 'on'\necho_reasoning = true\n";
+    Place::new().user(no).project(yes).check(expect![[r#"
+        tool_choice = none ($/config/askls/config.toml)
+        parallel_tool_calls = false ($/config/askls/config.toml)
+        echo_reasoning = false ($/config/askls/config.toml)
+        guided = off ($/config/askls/config.toml)
+        ! $/project/.askls/config.toml:1:1: tool_choice is ignored here: without this line it is none, and no project changes that
+        ! $/project/.askls/config.toml:2:1: parallel_tool_calls is ignored here: without this line it is false, and no project changes that
+        ! $/project/.askls/config.toml:3:1: guided is ignored here: without this line it is off, and no project changes that
+        ! $/project/.askls/config.toml:4:1: echo_reasoning is ignored here: without this line it is false, and no project changes that
+    "#]]);
+    // Where they said nothing, or yes, a project may say either.
+    Place::new().project(yes).check(expect![[r#"
+        tool_choice = required ($/project/.askls/config.toml)
+        parallel_tool_calls = true ($/project/.askls/config.toml)
+        echo_reasoning = true ($/project/.askls/config.toml)
+        guided = on ($/project/.askls/config.toml)
+    "#]]);
+    Place::new().user(yes).project(no).check(expect![[r#"
+        tool_choice = none ($/project/.askls/config.toml)
+        parallel_tool_calls = false ($/project/.askls/config.toml)
+        echo_reasoning = false ($/project/.askls/config.toml)
+        guided = off ($/project/.askls/config.toml)
+    "#]]);
+}

@@ -13,7 +13,7 @@ use crate::{
         client::WholeDecoder,
         counts,
         http::{Endpoint, ServerError},
-        said_end::SaidEnd,
+        said_end::{Said, SaidEnd},
         sse::{self, Decoder, Ending, Progress},
         surrogates,
         think_tags::{self, Piece, ThinkTags},
@@ -33,14 +33,9 @@ pub(super) struct ChatDecoder {
     /// `None` where tags in the text are text.
     tags: Option<ThinkTags>,
     calls: Calls,
-    /// What the server said about the end.
-    said_end: Option<SaidEnd>,
-    /// The last chunk brought a piece of the reply.
+    said: Said,
+    /// The last chunk brought a piece of the reply. Blanks are none: some servers send one behind the end.
     has_grown: bool,
-    /// A piece has come.
-    has_begun: bool,
-    /// A piece came behind the end that the server had said: it says so with every piece, and that tells nothing.
-    went_on_after_end: bool,
     usage: Option<Usage>,
     chunks: Chunks,
     unreadable: Unreadable,
@@ -68,10 +63,8 @@ impl ChatDecoder {
             thoughts: Thoughts::default(),
             tags,
             calls: Calls::default(),
-            said_end: None,
+            said: Said::default(),
             has_grown: false,
-            has_begun: false,
-            went_on_after_end: false,
             usage: None,
             chunks: Chunks::None,
             unreadable: Unreadable::default(),
@@ -84,7 +77,7 @@ impl ChatDecoder {
         let choices = chunk.get("choices").and_then(Value::as_array);
         // Without choices, an error may lie flat in the chunk.
         let error = if choices.is_none() { ServerError::find(chunk) } else { None };
-        if chunk.get("error").is_some_and(|error| !error.is_null()) || error.is_some() {
+        if error.is_some() || holds_error(chunk) {
             let error = error.or_else(|| ServerError::find(chunk)).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
         }
@@ -108,10 +101,11 @@ impl ChatDecoder {
             if choice.get("index").and_then(Value::as_u64).unwrap_or(0) != 0 {
                 continue;
             }
-            if let Some(reason) =
-                choice.get("finish_reason").and_then(Value::as_str).filter(|reason| !reason.is_empty())
-            {
-                self.said_end = Some(SaidEnd::and(self.said_end, SaidEnd::of(reason)));
+            self.said.hear(choice.get("finish_reason"));
+            // OpenRouter has the word of the server behind it too, which may say of a cut what the other does not.
+            let native = choice.get("native_finish_reason").and_then(Value::as_str);
+            if let Some(native) = native.filter(|native| SaidEnd::of(native).is_cut()) {
+                self.said.say(native);
             }
             if let Some(usage) = choice.get("usage").filter(|usage| usage.is_object()) {
                 self.usage = Some(usage_of(usage));
@@ -120,6 +114,10 @@ impl ChatDecoder {
                 (Some(delta), _) => self.delta(delta, out),
                 (None, Some(message)) => self.message(message, out),
                 (None, None) => {}
+            }
+            if holds_error(choice) {
+                // In the choice it broke off (OpenRouter), with what came of it.
+                return Err(ServerError::find(choice).unwrap_or_default().in_stream(&self.endpoint));
             }
         }
         if self.calls.are_too_many() {
@@ -187,7 +185,7 @@ impl ChatDecoder {
 
     /// Words of the model, in which reasoning may be tagged.
     fn content(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
-        self.has_grown |= !text.is_empty();
+        self.has_grown |= !text.trim().is_empty();
         match &mut self.tags {
             None => self.say(text, out),
             Some(tags) => {
@@ -220,7 +218,7 @@ impl ChatDecoder {
 
     fn say(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
-            self.has_grown = true;
+            self.has_grown |= !text.trim().is_empty();
             self.text.push_str(text);
             out.push(ModelEvent::TextDelta(text.to_owned()));
         }
@@ -228,7 +226,7 @@ impl ChatDecoder {
 
     fn think(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
-            self.has_grown = true;
+            self.has_grown |= !text.trim().is_empty();
             self.reasoning.push_str(text);
             out.push(ModelEvent::ReasoningDelta(text.to_owned()));
         }
@@ -238,19 +236,18 @@ impl ChatDecoder {
     /// That the server said that it failed, or that a piece is lost without which the reply cannot be trusted.
     fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.content_is_over(out);
-        let finish = match self.said_end.unwrap_or(SaidEnd::Stop).finish() {
+        let finish = match self.said.finish() {
             None => return Err(ServerError::default().in_stream(&self.endpoint)),
-            Some(Finish::Stop) if self.refused => Finish::Refusal,
+            Some(Finish::Stop | Finish::Unknown(_)) if self.refused => Finish::Refusal,
             Some(finish) => finish,
         };
         self.refused |= finish == Finish::Refusal;
-        if !self.calls.is_empty() {
-            // A call may be whole by chance without the lost piece, and mean something else.
-            self.unreadable.refuse_lost(&self.endpoint)?;
-        } else if self.text.is_empty() && !self.has_thoughts() {
+        if self.calls.is_empty() && self.text.is_empty() && !self.has_thoughts() {
             self.unreadable.refuse_all(&self.endpoint)?;
         }
-        let cut = !matches!(finish, Finish::Stop | Finish::Pause | Finish::Refusal);
+        // A call, or a sentence, may be whole by chance without the lost piece, and mean something else.
+        self.unreadable.refuse_lost(&self.endpoint)?;
+        let cut = !matches!(finish, Finish::Stop | Finish::Unknown(_) | Finish::Pause | Finish::Refusal);
         if self.has_thoughts() {
             let text = std::mem::take(&mut self.reasoning);
             let raw = std::mem::take(&mut self.thoughts).into_raw(&text);
@@ -295,6 +292,11 @@ fn usage_of(usage: &Value) -> Usage {
     counts::completed(counted, counts::at(usage, &["/total_tokens"]))
 }
 
+/// Whether a chunk, or a choice of it, says that something failed.
+fn holds_error(json: &Value) -> bool {
+    json.get("error").is_some_and(|error| ServerError::is_said(&error.to_string()))
+}
+
 /// The JSON of an event, halves of characters in it included.
 fn read(data: &str) -> Option<Value> {
     let json: Value =
@@ -303,45 +305,32 @@ fn read(data: &str) -> Option<Value> {
 }
 
 impl WholeDecoder for ChatDecoder {
-    fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let mut out = Vec::new();
+    fn whole(&mut self, body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let json = read(body).ok_or_else(|| sse::malformed(&self.endpoint, body))?;
-        self.chunk(&json, &mut out)?;
+        self.chunk(&json, out)?;
         let choice = json.get("choices").and_then(|choices| choices.get(0));
         if choice.is_none_or(|choice| !choice.get("message").is_some_and(Value::is_object)) {
             return Err(sse::malformed(&self.endpoint, body));
         }
-        self.finish(&mut out)?;
-        Ok(out)
+        if self.said.is_not_over() {
+            return Err(sse::interrupted(&self.endpoint, Ending::Closed));
+        }
+        self.finish(out)
     }
 }
 
 impl Decoder for ChatDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
-        let (had_begun, had_ended) = (self.has_begun, self.said_end.is_some());
         self.has_grown = false;
         match read(data) {
             Some(chunk) => self.chunk(&chunk, out)?,
             None => self.unreadable.note(&self.endpoint, data, self.chunks == Chunks::OfAReply)?,
         }
-        self.has_begun |= self.has_grown;
-        self.went_on_after_end |= self.has_grown && had_ended;
-        Ok(match self.said_end {
-            None => Progress::More,
-            Some(_) if self.has_grown && (had_ended || !had_begun) => Progress::InDoubt,
-            Some(_) => Progress::Ending,
-        })
+        Ok(self.said.after_event(self.has_grown))
     }
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        // A server that said why it ends has ended, whatever becomes of the connection, unless it went on all the same; one
-        // that sent the marker has ended too.
-        let has_ended = match ending {
-            Ending::Marker => true,
-            Ending::Closed => self.said_end.is_some(),
-            Ending::Fault(_) => self.said_end.is_some() && !self.went_on_after_end,
-        };
-        if !has_ended {
+        if !self.said.has_ended(&ending) {
             self.content_is_over(out);
             if self.chunks == Chunks::None && matches!(ending, Ending::Closed) {
                 self.unreadable.refuse_all(&self.endpoint)?;

@@ -160,7 +160,9 @@ impl Answering {
                 Ok(ModelEvent::ReasoningDelta(_)) => return Some(event),
                 Ok(ModelEvent::Done { ref finish, usage }) => {
                     let no_answer = match finish {
-                        Finish::Stop | Finish::BrokenCall => self.task.steps.read(&held.text),
+                        Finish::Stop | Finish::Unknown(_) | Finish::BrokenCall => {
+                            self.task.steps.read(&held.text)
+                        }
                         _ => None,
                     };
                     match no_answer {

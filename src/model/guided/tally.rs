@@ -30,10 +30,7 @@ impl Tally {
             let cached = usage.cached_tokens.saturating_add(usage.cache_write_tokens);
             usage.input_tokens = cached.max(read as u64 / BYTES_PER_TOKEN);
         }
-        if usage.output_tokens == 0 {
-            usage.output_tokens = written as u64 / BYTES_PER_TOKEN;
-        }
-        *self.used.get_or_insert_default() += usage;
+        *self.used.get_or_insert_default() += usage.of_written(written as u64 / BYTES_PER_TOKEN);
     }
 
     /// The same for a request whose reply broke off: what was counted by then may be of its first word only.

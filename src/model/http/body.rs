@@ -7,6 +7,7 @@ use reqwest::{
     Response,
     header::{CONTENT_TYPE, HeaderMap},
 };
+use serde::de::IgnoredAny;
 use tokio::time::{sleep, timeout};
 use tokio_util::bytes::Bytes;
 
@@ -21,6 +22,10 @@ const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
 /// How long the rest of a refusal is read: its status has come, and a body that trickles tells no more.
 const LONGEST_REFUSAL: Duration = Duration::from_secs(10);
+
+/// How long a whole body may pause before it is looked at whether it is one by now: some servers keep the connection open
+/// behind it.
+const PAUSE: Duration = Duration::from_secs(3);
 
 /// The mark of byte order, which JSON does not have.
 const MARK: &str = "\u{feff}";
@@ -88,7 +93,10 @@ async fn by_beginning(
     let mut room = MAX_WHOLE_BYTES;
     let first = loop {
         match timeout(endpoint.idle_timeout, rest.next()).await {
-            Err(_) => return Err(sse::Fault::Silent.into_model_error(endpoint)),
+            Err(_) => {
+                // The server took the request: it has read it.
+                return Ok(Answer::Cut { bytes: 0, error: sse::Fault::Silent.into_model_error(endpoint) });
+            }
             Ok(None) if kind == Kind::Events => {
                 return Ok(Answer::Stream(sse::events(stream::empty(), endpoint.idle_timeout)));
             }
@@ -116,7 +124,11 @@ async fn by_beginning(
     if !is_whole {
         return Ok(Answer::Stream(sse::events(body, endpoint.idle_timeout)));
     }
-    match collect(body, MAX_WHOLE_BYTES, endpoint.idle_timeout).await {
+    let is_json = |body: &[u8]| {
+        let json = body.trim_ascii_start();
+        serde_json::from_slice::<IgnoredAny>(json.strip_prefix(MARK.as_bytes()).unwrap_or(json)).is_ok()
+    };
+    match collect(body, MAX_WHOLE_BYTES, endpoint.idle_timeout, is_json).await {
         Ok(body) => Ok(Answer::Whole(without_mark(&String::from_utf8_lossy(&body)).to_owned())),
         Err((body, fault)) => Ok(Answer::Cut { bytes: body.len(), error: fault.into_model_error(endpoint) }),
     }
@@ -145,7 +157,7 @@ pub(super) async fn refusal(response: Response, idle: Duration) -> Vec<u8> {
 
 async fn in_time(chunks: impl Stream<Item = Result<Bytes, String>>, idle: Duration) -> Vec<u8> {
     let chunks = chunks.take_until(sleep(LONGEST_REFUSAL));
-    let (Ok(body) | Err((body, _))) = collect(chunks, MAX_REFUSAL_BYTES, idle).await;
+    let (Ok(body) | Err((body, _))) = collect(chunks, MAX_REFUSAL_BYTES, idle, |_| false).await;
     body
 }
 
@@ -158,18 +170,26 @@ pub(super) async fn read(
     most: usize,
     idle: Duration,
 ) -> Result<Vec<u8>, (Vec<u8>, sse::Fault)> {
-    collect(chunks(response), most, idle).await
+    collect(chunks(response), most, idle, |_| false).await
 }
 
+/// Reads to the end of the body, or to a pause behind what `is_whole`.
 async fn collect(
     chunks: impl Stream<Item = Result<Bytes, String>>,
     most: usize,
     idle: Duration,
+    is_whole: impl Fn(&[u8]) -> bool,
 ) -> Result<Vec<u8>, (Vec<u8>, sse::Fault)> {
     let mut chunks = std::pin::pin!(chunks);
     let mut body = Vec::new();
     loop {
-        match timeout(idle, chunks.next()).await {
+        let pause = PAUSE.min(idle);
+        let next = match timeout(pause, chunks.next()).await {
+            Err(_) if is_whole(&body) => return Ok(body),
+            Err(_) => timeout(idle.saturating_sub(pause), chunks.next()).await,
+            next => next,
+        };
+        match next {
             Ok(None) => return Ok(body),
             Ok(Some(Ok(chunk))) if body.len() + chunk.len() > most => {
                 return Err((body, sse::Fault::TooLarge));
@@ -199,6 +219,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_refusal_that_trickles_for_ever_is_read_for_a_while() {
         assert_eq!(in_time(trickle(), IDLE).await, b"no no no ");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_is_whole_needs_no_end_of_its_connection() {
+        let read = |pieces: Vec<&'static [u8]>| async {
+            let open =
+                stream::iter(pieces).map(|piece| Ok(Bytes::from_static(piece))).chain(stream::pending());
+            collect(open, 100, IDLE, |body| body.ends_with(b"}")).await
+        };
+        assert_eq!(read(vec![b"{", b"}"]).await, Ok(b"{}".to_vec()));
+        assert_eq!(read(vec![b"{", b"..."]).await, Err((b"{...".to_vec(), sse::Fault::Silent)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,10 +1,16 @@
 //! The longest time that one whole reply may take, however lively its server is.
 
+use std::time::Duration;
+
 use futures::{StreamExt, stream};
 use tokio::time::{Instant, timeout_at};
 
 use super::Endpoint;
 use crate::model::{ErrorKind, ModelError, ModelStream};
+
+/// How long before the time is over a reply is ended that is whole and may go on: long enough for a connection to be
+/// closed.
+const ENDED_BEFORE: Duration = Duration::from_millis(100);
 
 /// Counts from the sending of a request. Without a setting it never comes.
 pub(in crate::model) struct Deadline {
@@ -24,6 +30,11 @@ impl Deadline {
                 format!("{server} did not end its reply within {seconds} s (setting reply_timeout)"),
             ),
         }
+    }
+
+    /// Until when the rest of a reply that may be whole is waited for.
+    pub(in crate::model) fn of_rest(&self) -> Option<Instant> {
+        self.at?.checked_sub(ENDED_BEFORE)
     }
 
     /// Waits for the beginning of a reply, and ends the stream where the time is over.
@@ -50,8 +61,6 @@ impl Deadline {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::model::ModelEvent;
 

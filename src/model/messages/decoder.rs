@@ -16,6 +16,7 @@ use crate::{
         call_ids::CallIds,
         client::WholeDecoder,
         http::{Endpoint, ServerError},
+        said_end::Said,
         sse::{self, Decoder, Ending, Progress},
         surrogates,
         unreadable::Unreadable,
@@ -35,9 +36,9 @@ pub(super) struct MessagesDecoder {
     spoke: bool,
     /// A block that is no text came since text was shown.
     interrupted: bool,
+    said: Said,
+    /// The gravest of the ends, with the words that came with it.
     stop: Stop,
-    /// A piece came behind the end that the server had said: it says so with every piece, and that tells nothing.
-    went_on_after_end: bool,
     /// Bytes that nobody was shown and that stand in no block.
     unheard: usize,
     counts: Option<Counts>,
@@ -63,8 +64,8 @@ impl MessagesDecoder {
             blocks: Vec::new(),
             spoke: false,
             interrupted: false,
+            said: Said::default(),
             stop: Stop::default(),
-            went_on_after_end: false,
             unheard: 0,
             counts: None,
             events: Events::None,
@@ -195,9 +196,8 @@ impl MessagesDecoder {
 }
 
 impl WholeDecoder for MessagesDecoder {
-    fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
+    fn whole(&mut self, body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let body = &*surrogates::mended(body);
-        let mut out = Vec::new();
         let message: Option<Message<'_>> = serde_json::from_str(body).ok();
         let content = message.as_ref().and_then(|message| message.content);
         let blocks: Option<Vec<&RawValue>> = content.and_then(|list| serde_json::from_str(list.get()).ok());
@@ -211,13 +211,15 @@ impl WholeDecoder for MessagesDecoder {
         for block in blocks {
             if let Some(mut block) = Block::announced(None, block) {
                 block.is_whole = true;
-                self.begin(block, &mut out)?;
+                self.begin(block, out)?;
             }
         }
         self.count(message.usage);
-        self.stop = Stop { stop_reason: message.stop_reason, stop_details: message.stop_details };
-        self.finish(&mut out)?;
-        Ok(out)
+        self.hear(Stop { stop_reason: message.stop_reason, stop_details: message.stop_details });
+        if self.said.is_not_over() {
+            return Err(sse::interrupted(&self.endpoint, Ending::Closed));
+        }
+        self.finish(out)
     }
 }
 
@@ -226,10 +228,10 @@ impl Decoder for MessagesDecoder {
         let data = &*surrogates::mended(data);
         let Ok(event) = serde_json::from_str::<Event<'_>>(data) else {
             self.unreadable.note(&self.endpoint, data, self.events == Events::OfAReply)?;
-            return Ok(self.progress());
+            return Ok(self.progress(false));
         };
         let kind = event.r#type.as_deref().unwrap_or_default();
-        if kind == "error" || event.error.is_some() {
+        if kind == "error" || event.error.is_some_and(|error| ServerError::is_said(error.get())) {
             let json: Value = serde_json::from_str(data).unwrap_or_default();
             return Err(ServerError::find(&json).unwrap_or_default().in_stream(&self.endpoint));
         }
@@ -244,14 +246,14 @@ impl Decoder for MessagesDecoder {
                     self.announce(block, out)?;
                 }
                 self.events = Events::OfAReply;
-                return Ok(self.progress_with_a_piece());
+                return Ok(self.progress(true));
             }
             "content_block_delta" => {
                 if let Some(delta) = event.delta {
                     self.delta(event.index, delta, out)?;
                 }
                 self.events = Events::OfAReply;
-                return Ok(self.progress_with_a_piece());
+                return Ok(self.progress(true));
             }
             "content_block_stop" => {
                 let of_this = |block: &&mut Block| event.index.is_none() || block.index == event.index;
@@ -260,17 +262,11 @@ impl Decoder for MessagesDecoder {
                 }
             }
             "message_delta" => {
-                let had_ended = self.has_ended();
                 self.count(event.usage);
                 let stop = event.delta.and_then(|delta| serde_json::from_str::<Stop>(delta.get()).ok());
                 if let Some(stop) = stop {
-                    self.stop.update(stop);
+                    self.hear(stop);
                 }
-                self.events = Events::OfAReply;
-                // A server that is through has ended its blocks.
-                let is_early =
-                    !had_ended && self.has_ended() && self.blocks.iter().any(|block| !block.is_whole);
-                return Ok(if is_early { Progress::InDoubt } else { self.progress() });
             }
             "message_stop" => {
                 self.finish(out)?;
@@ -287,17 +283,16 @@ impl Decoder for MessagesDecoder {
                     sse::refuse_other_wire(&self.endpoint, Wire::Messages, data)?;
                     self.events = Events::Strange;
                 }
-                return Ok(self.progress());
+                return Ok(self.progress(false));
             }
         }
         self.events = Events::OfAReply;
-        Ok(self.progress())
+        Ok(self.progress(false))
     }
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        // A server that said why it ends has ended, whatever becomes of the connection, unless it went on all the same.
-        let is_cut = self.went_on_after_end && matches!(ending, Ending::Fault(_));
-        if self.has_ended() && !is_cut {
+        // The marker is none of this wire.
+        if self.said.end().is_some() && self.said.has_ended(&ending) {
             return self.finish(out);
         }
         match (self.events, &ending) {
@@ -323,19 +318,21 @@ impl Decoder for MessagesDecoder {
 }
 
 impl MessagesDecoder {
-    /// The server has said why it ends.
-    fn has_ended(&self) -> bool {
-        self.stop.stop_reason.is_some()
+    /// Takes why the server ends.
+    fn hear(&mut self, stop: Stop) {
+        if let Some(reason) = stop.stop_reason.as_deref() {
+            self.said.say(reason);
+        }
+        self.stop.update(stop);
     }
 
-    fn progress(&self) -> Progress {
-        if self.has_ended() { Progress::Ending } else { Progress::More }
-    }
-
-    /// The same after an event that brought a piece of the reply.
-    fn progress_with_a_piece(&mut self) -> Progress {
-        self.went_on_after_end |= self.has_ended();
-        if self.has_ended() { Progress::InDoubt } else { Progress::More }
+    fn progress(&mut self, has_grown: bool) -> Progress {
+        match self.said.after_event(has_grown) {
+            // On this wire the end itself has an event behind this word, and where that does not follow, the word may stand
+            // behind every block.
+            Progress::Ending => Progress::InDoubt,
+            progress => progress,
+        }
     }
 }
 

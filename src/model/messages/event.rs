@@ -63,9 +63,8 @@ pub(super) struct Stop {
 }
 
 impl Stop {
-    /// `None` where nothing was said.
-    pub(super) fn said(&self) -> Option<SaidEnd> {
-        self.stop_reason.as_deref().filter(|reason| !reason.is_empty()).map(SaidEnd::of)
+    fn said(&self) -> Option<SaidEnd> {
+        self.stop_reason.as_deref().map(SaidEnd::of)
     }
 
     /// Takes what was said later, unless it is milder: a reply that was cut stays so. What only says the same again keeps

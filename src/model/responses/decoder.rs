@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    event::{Event, OutputItem, Response, text},
+    event::{Event, OutputItem, Part, Response, text},
     slots::{Slot, Slots},
     stored::Measure,
 };
@@ -145,7 +145,7 @@ impl ResponsesDecoder {
         out: &mut Vec<ModelEvent>,
     ) -> Result<Progress, ModelError> {
         let kind = event.r#type.as_deref().unwrap_or_default();
-        if kind == "error" || event.error.is_some() {
+        if kind == "error" || event.error.is_some_and(|error| ServerError::is_said(error.get())) {
             let json: Value = serde_json::from_str(data).unwrap_or_default();
             let error = ServerError::find(&json).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
@@ -174,6 +174,14 @@ impl ResponsesDecoder {
                 self.with_slot(position, |slot| slot.is_refusal |= kind == "response.refusal.done");
                 let whole = event.text.or(event.refusal).and_then(text);
                 self.show_part(position, &whole.unwrap_or_default(), out);
+            }
+            "response.content_part.done" => {
+                let part: Option<Part> = event.part.and_then(|part| serde_json::from_str(part.get()).ok());
+                if let Some(part) = part.filter(|part| part.r#type != "reasoning_text") {
+                    let position = self.slot_of_kind(&event, "message")?;
+                    self.with_slot(position, |slot| slot.is_refusal |= part.is_refusal());
+                    self.show_part(position, part.words(), out);
+                }
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 let (position, text) = (self.slot_of_kind(&event, "reasoning")?, delta());
@@ -229,8 +237,7 @@ impl ResponsesDecoder {
 }
 
 impl WholeDecoder for ResponsesDecoder {
-    fn whole(&mut self, body: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let mut out = Vec::new();
+    fn whole(&mut self, body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let body = &*surrogates::mended(body);
         let json: Value = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
         if json.get("output").is_none_or(|output| !output.is_array()) {
@@ -240,8 +247,7 @@ impl WholeDecoder for ResponsesDecoder {
             });
         }
         let response = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
-        self.finish("response.completed", response, &mut out)?;
-        Ok(out)
+        self.finish("response.completed", response, out)
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Event<'a> {
     #[serde(borrow)]
     pub(super) name: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub(super) part: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
@@ -52,6 +54,27 @@ pub(super) fn text(json: &RawValue) -> Option<Cow<'_, str>> {
         serde_json::from_str(json.get()).ok().map(Cow::Owned)
     } else {
         Some(inner.into())
+    }
+}
+
+/// A part of a message that came whole.
+#[derive(Deserialize)]
+pub(super) struct Part {
+    #[serde(default)]
+    pub(super) r#type: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    refusal: String,
+}
+
+impl Part {
+    pub(super) fn is_refusal(&self) -> bool {
+        self.r#type == "refusal"
+    }
+
+    pub(super) fn words(&self) -> &str {
+        if self.is_refusal() { &self.refusal } else { &self.text }
     }
 }
 

@@ -1,6 +1,9 @@
 //! What a command sees of askls' environment: everything but secrets.
 
-use std::ffi::{OsStr, OsString};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
 
 use tokio::process::Command;
 
@@ -53,6 +56,12 @@ pub(in crate::tools) fn prepare(command: &mut Command, hidden_variable: Option<&
         command.env("PATH", path);
     }
     command.envs(PLAIN);
+}
+
+/// The folders in which a command looks for its programs, in their order.
+pub(crate) fn search_path() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect()
 }
 
 fn hide(command: &mut Command, variables: impl Iterator<Item = (OsString, OsString)>) {

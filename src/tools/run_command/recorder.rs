@@ -1,4 +1,4 @@
-//! What becomes of a command's output: cleaned, told to those who look on, its head and tail kept for the model, and the
+//! What becomes of a command's output: cleaned, without what files of secrets say, told to those who look on, its head and tail kept for the model, and the
 //! whole of it in a file when that is not all.
 
 use std::time::Duration;
@@ -9,7 +9,10 @@ use super::{
     super::{output::HeadTail, printed::Printed},
     clean::Cleaner,
 };
-use crate::workspace::outputs::{OutputName, Outputs};
+use crate::workspace::{
+    keys::HeldKeys,
+    outputs::{OutputName, Outputs},
+};
 
 /// Bytes that are held in memory before a file is begun: more than head and tail together.
 const HELD_BYTES: usize = 128 * 1024;
@@ -24,6 +27,9 @@ const LAST_WRITE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Recorder {
     cleaner: Cleaner,
+    held: HeldKeys,
+    /// What is clean and may have the beginning of a value that is hidden.
+    unsettled: String,
     kept: HeadTail,
     printed: Printed,
     whole: Whole,
@@ -68,7 +74,19 @@ impl Recorder {
             Some(outputs) => Whole::Held { text: String::new(), outputs },
             None => Whole::Lost,
         };
-        Self { cleaner: Cleaner::default(), kept: HeadTail::default(), printed, whole }
+        Self {
+            cleaner: Cleaner::default(),
+            held: HeldKeys::default(),
+            unsettled: String::new(),
+            kept: HeadTail::default(),
+            printed,
+            whole,
+        }
+    }
+
+    /// What is `held` goes nowhere.
+    pub(super) fn without(self, held: HeldKeys) -> Self {
+        Self { held, ..self }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -77,8 +95,17 @@ impl Recorder {
     }
 
     fn pass_on(&mut self) {
-        let clean = self.cleaner.take();
-        self.printed.push(&clean, self.cleaner.line());
+        self.unsettled.push_str(&self.cleaner.take());
+        let settled = self.held.settled(&self.unsettled);
+        self.pass_on_to(settled);
+    }
+
+    fn pass_on_to(&mut self, settled: usize) {
+        let rest = self.unsettled.split_off(settled);
+        let settled = std::mem::replace(&mut self.unsettled, rest);
+        let clean = self.held.masked(&settled);
+        let ahead = [&*self.unsettled, self.cleaner.line()].concat();
+        self.printed.push(&clean, &self.held.masked(&ahead));
         self.kept.push(&clean);
         match &mut self.whole {
             Whole::Lost => {}
@@ -128,6 +155,7 @@ impl Recorder {
     pub(super) async fn finish(mut self) -> Record {
         self.cleaner.end();
         self.pass_on();
+        self.pass_on_to(self.unsettled.len());
         let mut kept = std::mem::take(&mut self.kept);
         let is_cut = kept.is_cut();
         let text = kept.finish();
@@ -153,6 +181,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{tools::printed::Bookmark, workspace::keys::MASK};
 
     async fn record(outputs: Option<&Outputs>, pieces: impl Iterator<Item = String>) -> Record {
         let mut recorder = Recorder::new(outputs.cloned(), Printed::default());
@@ -176,6 +205,31 @@ mod tests {
             assert!(record.text.contains("left out here"));
             let whole = outputs.read(&record.whole.unwrap()).unwrap();
             assert_eq!(whole, lines(count).collect::<String>());
+        }
+    }
+
+    // SPEC A9
+    #[tokio::test]
+    async fn what_a_file_of_secrets_says_goes_nowhere_in_whatever_pieces_it_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".env");
+        std::fs::write(&file, "QUEUE_PASS=kP93nfw0XbLq72vRtaYz\n").unwrap();
+        let outputs = Outputs::new(folder.path().join("outputs"));
+        // Two lines that are too long to be held back until their ends.
+        let line = format!("{}kP93nfw0XbLq72vRtaYz{}\n", "x".repeat(8_185), "y".repeat(60_000));
+        for size in [1_000, 8_191, 8_200, 100_000] {
+            let printed = Printed::default();
+            let mut recorder = Recorder::new(Some(outputs.clone()), printed.clone())
+                .without(HeldKeys::of([file.clone()], ""));
+            for piece in line.repeat(2).as_bytes().chunks(size) {
+                recorder.make_room().await;
+                recorder.push(piece);
+            }
+            let record = recorder.finish().await;
+            let whole = outputs.read(&record.whole.unwrap()).unwrap();
+            let news = printed.news(&mut Bookmark::default(), 1 << 20).unwrap();
+            assert_eq!(whole, line.repeat(2).replace("kP93nfw0XbLq72vRtaYz", MASK), "{size}");
+            assert!(!record.text.contains("kP93") && !news.text.contains("kP93"), "{size}");
         }
     }
 

@@ -4,7 +4,11 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use crate::tools::testing::Project;
-use crate::workspace::{TurnFiles, keys::Masking};
+use crate::workspace::{
+    TurnFiles,
+    keys::{self, Masking},
+    outputs::Outputs,
+};
 
 const PROJECT: &str = "\
 //- /client.py
@@ -62,6 +66,63 @@ async fn a_key_that_would_be_cut_in_two_is_hidden_whole() {
     project.write("long.txt", format!("{key} {} needle {}{key}", "- ".repeat(95), "- ".repeat(395)));
     let found = project.call("search", json!({"pattern": "needle"})).await;
     assert!(!found.contains("abcdef") && !found.contains("ghp_"), "{found}");
+}
+
+// SPEC A9
+#[cfg(unix)]
+#[tokio::test]
+async fn no_part_of_a_key_is_shown_where_an_output_is_cut() {
+    let mut project = Project::new("");
+    let folder = tempfile::tempdir().unwrap();
+    project.settings.outputs = Some(Outputs::new(folder.path().to_owned()));
+    let key = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    // Each key stands in a line without end, where the head ends, the tail begins, or a page cuts its lines.
+    for before in [30_640, 1_990] {
+        project.write("long.txt", format!("{}{key}{}", "- ".repeat(before / 2), "- ".repeat(30_000)));
+        let answer = project.call("run_command", json!({"command": "cat long.txt"})).await;
+        assert!(answer.contains("left out here"), "{answer}");
+        let name = answer.split_once("the whole output is ").unwrap().1.split(';').next().unwrap();
+        let page = project.call("read_file", json!({"path": name})).await;
+        for shown in [&answer, &page] {
+            let shown = keys::masked(shown);
+            assert!(!shown.contains("ghp_") && !shown.contains("012345"), "{before}: {shown}");
+        }
+    }
+    for behind in [20_460, 20_440, 20_420] {
+        project.write("long.txt", format!("{}{key}{}", "- ".repeat(30_000), "- ".repeat(behind / 2)));
+        let answer = project.call("run_command", json!({"command": "cat long.txt"})).await;
+        let shown = keys::masked(&answer);
+        assert!(!shown.contains("ghp_") && !shown.contains("012345"), "{behind}: {shown}");
+    }
+}
+
+// SPEC A9
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_command_reads_in_a_file_of_secrets_is_not_printed() {
+    let mut project = Project::new("//- /web/.env\nQUEUE_PASS=kP93nfw0XbLq72vRtaYz\n");
+    let folder = tempfile::tempdir().unwrap();
+    project.settings.outputs = Some(Outputs::new(folder.path().to_owned()));
+    for command in [
+        "cut -d= -f2 web/.env",
+        "printf 'kP93nfw0Xb'; sleep 0.01; printf 'Lq72vRtaYz\\n'",
+        "env cat web/.env",
+    ] {
+        let answer = project.call("run_command", json!({"command": command})).await;
+        assert!(!answer.contains("kP93nfw0XbLq72vRtaYz"), "{command}: {answer}");
+        assert!(answer.contains("<key hidden by askls>"), "{command}: {answer}");
+    }
+    // Whoever names it has it.
+    let answer = project.call("run_command", json!({"command": "echo kP93nfw0XbLq72vRtaYz"})).await;
+    assert!(answer.contains("kP93nfw0XbLq72vRtaYz"), "{answer}");
+    let job = json!({"command": "cat web/.env; sleep 27301", "background": true});
+    let started = project.call("run_command", job).await;
+    assert!(started.contains("QUEUE_PASS=<key hidden by askls>"), "{started}");
+    project.call("stop_job", json!({"id": 1})).await;
+    let files = TurnFiles::new(project.context.files.workspace().clone()).with_masking(Masking::Off);
+    project.context.files = files.into();
+    let answer = project.call("run_command", json!({"command": "cat web/.env"})).await;
+    assert!(answer.contains("kP93nfw0XbLq72vRtaYz"), "{answer}");
 }
 
 #[tokio::test]

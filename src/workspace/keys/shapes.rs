@@ -5,6 +5,8 @@ use std::{ops::Range, sync::LazyLock};
 
 use regex::Regex;
 
+use super::addresses;
+
 /// Keys as the services make them that are used most: they tell themselves by how they begin. What stands before one may
 /// be anything but a letter or a digit, which would make it a part of a word.
 const BY_BEGINNING: &[&str] = &[
@@ -51,8 +53,8 @@ const BY_BEGINNING: &[&str] = &[
 /// What stands where only a key does: the one group of each is the key.
 const BY_PLACE: &[&str] = &[
     r#"(?i:aws.{0,20}secret.{0,24}?)["'\s:=]([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
+    r#"npmAuth(?:Token|Ident)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9_.:/+=-]{16,200})"#,
     r"AccountKey=([A-Za-z0-9+/]{86}==)",
-    r"[a-z][a-z0-9+.-]{1,20}://[\w.-]{0,60}:([^\s:/@]{8,100})@[\w\[]",
     r#"(?i:api_?-?key|secret_?-?key|client_?-?secret|access_?-?token|auth_?-?token|private_?-?key)["']?\s{0,3}(?::|=|:=|=>)\s{0,3}["']([A-Za-z0-9_/+=-]{24,200})["']"#,
     r#"(?i:authorization["']?\s{0,3}[:=,]\s{0,3}["']?(?:bearer|basic|token))\s([A-Za-z0-9._~/+=-]{20,})"#,
 ];
@@ -67,7 +69,7 @@ static PLACES: LazyLock<Vec<Regex>> =
 const MIN_DIFFERENT: usize = 8;
 
 /// Words that placeholders and the examples of services' own documents have.
-const PLACEHOLDERS: &[&str] =
+pub(super) const PLACEHOLDERS: &[&str] =
     &["example", "your", "placeholder", "xxxx", "changeme", "redacted", "dummy", "sample", "test-key"];
 
 /// Letters in a row without a digit that are no word any more.
@@ -77,9 +79,11 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
+        let moved = |place: Range<usize>| start + place.start..start + place.end;
         if holds_random(line) {
-            places.extend(places_in(line).into_iter().map(|place| start + place.start..start + place.end));
+            places.extend(places_in(line).into_iter().map(moved));
         }
+        places.extend(addresses::places(line).map(moved));
         start += line.len();
     }
     places
@@ -113,16 +117,20 @@ fn begins_word(line: &str, at: usize) -> bool {
 
 /// Whether the characters are those of a machine and not words, a name, or a placeholder.
 fn is_random(key: &str) -> bool {
-    let mut different = [false; 256];
-    key.bytes().for_each(|byte| different[usize::from(byte)] = true);
-    if different.iter().filter(|is_there| **is_there).count() < MIN_DIFFERENT {
-        return false;
-    }
+    !is_example(key) && holds_random(key)
+}
+
+/// Whether it stands for a key, or repeats a few characters.
+pub(super) fn is_example(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
-    if PLACEHOLDERS.iter().any(|word| lower.contains(word)) {
-        return false;
-    }
-    holds_random(key)
+    different(key) < MIN_DIFFERENT || PLACEHOLDERS.iter().any(|word| lower.contains(word))
+}
+
+/// How many bytes of a text differ from each other.
+pub(super) fn different(text: &str) -> usize {
+    let mut different = [false; 256];
+    text.bytes().for_each(|byte| different[usize::from(byte)] = true);
+    different.iter().filter(|is_there| **is_there).count()
 }
 
 /// Whether any part is no word: a cheap look that spares most lines of code the expensive ones.

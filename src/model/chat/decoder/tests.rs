@@ -194,7 +194,7 @@ fn a_stream_cut_into_two_chunks_anywhere_tells_the_same() {
 // SPEC L7
 #[test]
 fn calls_count_whatever_the_reason_for_the_end() {
-    for reason in ["stop", "tool_calls", "function_call", "something_new"] {
+    for reason in ["stop", "tool_calls", "function_call"] {
         check_chunks(
             &[&delta(CALL), &finish(reason)],
             expect![[r#"
@@ -203,6 +203,13 @@ fn calls_count_whatever_the_reason_for_the_end() {
             "#]],
         );
     }
+    check_chunks(
+        &[&delta(CALL), &finish("something_new")],
+        expect![[r#"
+            call: c read {}
+            => Unknown("something_new")
+        "#]],
+    );
 }
 
 // SPEC E12, S6
@@ -320,11 +327,28 @@ fn an_error_in_the_stream_ends_the_reply() {
 // SPEC S12
 #[test]
 fn an_event_that_cannot_be_read_costs_no_more_than_itself() {
-    for remark in ["keep-alive", "[]", "7", "{\"cut\": \"", "<!-- relay -->"] {
+    for remark in ["keep-alive", "[]", "7", "<!-- relay -->"] {
         let chunks = [&delta(r#"{"content":"I"}"#), remark, &delta(r#"{"content":" am"}"#), "[DONE]"];
         let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
         assert_eq!(story(&[body.as_bytes()], decoder()), "shown: I am\nagent: I am\n=> Stop\n", "{remark}");
     }
+}
+
+// SPEC S12
+#[test]
+fn a_sentence_that_may_have_lost_a_piece_is_not_trusted() {
+    check_chunks(
+        &[
+            &delta(r#"{"content":"Do "}"#),
+            r#"{"choices":[{"delta":{"content":"NOT "#,
+            &delta(r#"{"content":"delete it"}"#),
+            &finish("stop"),
+        ],
+        expect![[r#"
+            shown: Do delete it
+            => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"choices\":[{\"delta\":{\"content\":\"NOT)", retry: Later }
+        "#]],
+    );
 }
 
 // SPEC S12
@@ -446,6 +470,8 @@ fn every_server_has_its_own_word_for_an_end() {
         "model_context_window_exceeded",
         "insufficient_system_resource",
         "eos",
+        "xyz",
+        "null",
         "",
     ]
     .iter()
@@ -467,6 +493,8 @@ fn every_server_has_its_own_word_for_an_end() {
         model_context_window_exceeded: agent Partial: I => ContextTooLong
         insufficient_system_resource: => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
         eos: agent: I => Stop
+        xyz: agent: I => Unknown("xyz")
+        null: agent: I => Stop
         : agent: I => Stop
     "#]].assert_eq(&ends);
 }
@@ -685,15 +713,107 @@ fn a_reply_that_went_on_after_its_end_is_cut_where_the_connection_breaks() {
 }
 
 #[test]
-fn an_end_that_comes_with_the_first_piece_tells_little() {
+fn an_end_that_comes_with_a_piece_tells_little() {
     let piece = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
     let mut decoder = decoder();
     let mut progress = |chunk: &str| decoder.event(chunk, &mut Vec::new()).unwrap();
     assert_eq!(progress(piece), Progress::InDoubt);
     let mut decoder = self::decoder();
     let mut progress = |chunk: &str| decoder.event(chunk, &mut Vec::new()).unwrap();
+    assert_eq!(progress(&delta(r#"{"reasoning_content":"a"}"#)), Progress::More);
+    assert_eq!(progress(piece), Progress::InDoubt);
+    assert_eq!(progress(piece), Progress::More);
+    let mut decoder = self::decoder();
+    let mut progress = |chunk: &str| decoder.event(chunk, &mut Vec::new()).unwrap();
+    let role =
+        r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"stop"}]}"#;
+    assert_eq!(progress(role), Progress::InDoubt);
     assert_eq!(progress(&delta(r#"{"content":"a"}"#)), Progress::More);
-    assert_eq!(progress(piece), Progress::Ending);
+    let mut decoder = self::decoder();
+    let mut progress = |chunk: &str| decoder.event(chunk, &mut Vec::new()).unwrap();
+    assert_eq!(progress(&delta(r#"{"content":"a"}"#)), Progress::More);
+    assert_eq!(progress(&finish("stop")), Progress::Ending);
+    // Some servers send a blank behind it.
+    assert_eq!(progress(&delta(r#"{"content":"\n"}"#)), Progress::Ending);
+}
+
+// SPEC S6
+#[test]
+fn a_word_that_says_of_no_end_is_none() {
+    for word in ["null", "not_finished", "FINISH_REASON_UNSPECIFIED", "in_progress"] {
+        let piece = |text: &str| {
+            format!(
+                r#"data: {{"choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":"{word}"}}]}}"#
+            )
+        };
+        let body = format!("{}\n\n{}\n\n", piece("half"), piece(" of"));
+        let told = story(&[body.as_bytes()], decoder());
+        assert!(told.starts_with("shown: half of\n=> ModelError { kind: Interrupted"), "{word}: {told}");
+        let whole = format!(r#"{{"choices":[{{"message":{{"content":"half"}},"finish_reason":"{word}"}}]}}"#);
+        let is_reply = decoder().whole(&whole, &mut Vec::new()).is_ok();
+        // What says nothing of the end leaves it to the body.
+        assert_eq!(is_reply, ["null", "FINISH_REASON_UNSPECIFIED"].contains(&word), "{word}");
+    }
+}
+
+// SPEC S6
+#[test]
+fn a_cut_is_told_by_the_server_behind_a_gateway_too() {
+    let chunk = |native: &str| {
+        format!(
+            r#"{{"choices":[{{"index":0,"delta":{{"content":"half"}},"finish_reason":"stop","native_finish_reason":"{native}"}}]}}"#
+        )
+    };
+    let told = |native: &str| {
+        let told = story(&[format!("data: {}\n\n", chunk(native)).as_bytes()], decoder());
+        told.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(told("MAX_TOKENS"), "=> Length");
+    assert_eq!(told("SAFETY"), "=> ContentFilter");
+    for whole in ["STOP", "completed", "xyz", ""] {
+        assert_eq!(told(whole), "=> Stop", "{whole}");
+    }
+}
+
+// SPEC S4
+#[test]
+fn an_error_in_the_choice_ends_the_reply_and_an_empty_one_is_none() {
+    let chunk = |error: &str| {
+        format!(
+            r#"{{"choices":[{{"index":0,"delta":{{"content":"I"}},"finish_reason":"stop","error":{error}}}],"error":{error}}}"#
+        )
+    };
+    for none in ["null", "\"\"", "{}", "false"] {
+        let told = story(&[format!("data: {}\n\n", chunk(none)).as_bytes()], decoder());
+        assert_eq!(told, "shown: I\nagent: I\n=> Stop\n", "{none}");
+    }
+    check_chunks(
+        &[
+            r#"{"choices":[{"index":0,"delta":{"content":"I"},"finish_reason":"stop","error":{"code":502,"message":"upstream died"}}]}"#,
+        ],
+        expect![[r#"
+            shown: I
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: upstream died", retry: Later }
+        "#]],
+    );
+}
+
+/// What is told of a reply that came as one body.
+fn told_of_whole(body: &str) -> String {
+    let (mut decoder, mut out) = (decoder(), Vec::new());
+    let ended = decoder.whole(body, &mut out).map_err(|error| error.kind);
+    let texts = out.iter().filter_map(|event| match event {
+        ModelEvent::TextDelta(text) => Some(text.as_str()),
+        _ => None,
+    });
+    format!("{} +{} {ended:?}", texts.collect::<String>(), decoder.unheard())
+}
+
+// SPEC L12, L13
+#[test]
+fn what_came_of_a_whole_body_that_failed_was_written_too() {
+    let body = r#"{"choices":[{"message":{"content":"half","tool_calls":[{"id":"c","function":{"name":"read","arguments":"{\"p"}}]},"finish_reason":"error"}]}"#;
+    assert_eq!(told_of_whole(body), "half +3 Err(Failed)");
 }
 
 #[test]
@@ -717,7 +837,7 @@ fn is_a_piece(chunk: &str) -> bool {
     let mut decoder = decoder();
     let mut out = Vec::new();
     decoder.event(&finish("stop"), &mut out).unwrap();
-    decoder.event(chunk, &mut out).unwrap() == Progress::InDoubt
+    decoder.event(chunk, &mut out).unwrap() == Progress::More
 }
 
 #[test]
@@ -734,6 +854,7 @@ fn words_thoughts_and_calls_behind_the_end_are_pieces_and_counts_and_repetitions
     }
     for nothing in [
         delta(r#"{"content":""}"#),
+        delta(r#"{"content":" \n"}"#),
         delta(r#"{"tool_calls":[]}"#),
         finish("stop"),
         r#"{"choices":[],"usage":{"prompt_tokens":1}}"#.to_owned(),

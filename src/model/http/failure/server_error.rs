@@ -154,6 +154,11 @@ const PLACES: [&str; 4] = ["url", "path", "route", "endpoint"];
 impl ServerError {
     /// Finds the error in a JSON object: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, `{"detail": "…"}`, or
     /// flat. `None` when there is none.
+    /// Whether the member `error` of an event says anything. Some servers have an empty one in every event.
+    pub(in crate::model) fn is_said(error: &str) -> bool {
+        !matches!(error.trim(), "" | "null" | "false" | "{}" | "\"\"" | "[]")
+    }
+
     pub(in crate::model) fn find(json: &Value) -> Option<Self> {
         // Some gateways answer with a list of one.
         let json = json.get(0).unwrap_or(json);

@@ -6,7 +6,6 @@ use crate::{
         Finish, ModelError, ModelEvent,
         http::ServerError,
         messages::block::{Block, is_object},
-        said_end::SaidEnd,
         sse::{self, Decoder as _},
     },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
@@ -16,15 +15,13 @@ impl MessagesDecoder {
     /// # Errors
     /// That a call is none, or that a piece of the reply is lost.
     pub(super) fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if self.blocks.iter().any(|block| block.kind() == "tool_use") {
-            // A call may be whole by chance without the lost piece, and mean something else.
-            self.unreadable.refuse_lost(&self.endpoint)?;
-        } else if self.blocks.is_empty() {
+        let finish = self.said.finish().ok_or_else(|| ServerError::default().in_stream(&self.endpoint))?;
+        if self.blocks.is_empty() {
             self.unreadable.refuse_all(&self.endpoint)?;
         }
-        let said = self.stop.said().unwrap_or(SaidEnd::Stop);
-        let finish = said.finish().ok_or_else(|| ServerError::default().in_stream(&self.endpoint))?;
-        let is_cut = !matches!(finish, Finish::Stop | Finish::Pause);
+        // A call, or a sentence, may be whole by chance without the lost piece, and mean something else.
+        self.unreadable.refuse_lost(&self.endpoint)?;
+        let is_cut = !matches!(finish, Finish::Stop | Finish::Unknown(_) | Finish::Pause);
         let mut items = Vec::new();
         let mut texts = Vec::new();
         // Should one of them be none.
@@ -39,7 +36,7 @@ impl MessagesDecoder {
         }
         items.extend(message(texts));
         match &finish {
-            Finish::Stop | Finish::Pause => {}
+            Finish::Stop | Finish::Unknown(_) | Finish::Pause => {}
             Finish::Refusal => self.refuse(&mut items, out),
             _ => mark_last(&mut items, MessageState::Partial),
         }

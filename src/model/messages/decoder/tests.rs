@@ -135,7 +135,8 @@ fn a_reply_that_was_cut_is_partial() {
 #[test]
 fn a_whole_body_is_a_reply() {
     let body = include_str!("../../../../tests/captures/litellm-messages-whole.json");
-    let events = decoder().whole(body).expect("a reply");
+    let mut events = Vec::new();
+    decoder().whole(body, &mut events).expect("a reply");
     expect![[r#"
         [
             TextDelta(
@@ -169,7 +170,7 @@ fn a_whole_body_is_a_reply() {
 
 #[test]
 fn a_whole_body_that_is_none_says_why() {
-    let told = |body: &str| decoder().whole(body).expect_err("no reply").to_string();
+    let told = |body: &str| decoder().whole(body, &mut Vec::new()).expect_err("no reply").to_string();
     expect!["http://server.test/v1 has no room now: Overloaded"]
         .assert_eq(&told(r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#));
     expect![[r#"http://server.test/v1 answered with something that is not a model's reply ({"choices":[]}): check base_url and wire"#]].assert_eq(&told(r#"{"choices":[]}"#));
@@ -246,16 +247,24 @@ fn arguments_come_in_pieces_or_whole_or_not_at_all() {
 // SPEC L7
 #[test]
 fn calls_count_whatever_the_reason_for_the_end() {
-    for reason in ["end_turn", "tool_use", "stop_sequence", "something_new"] {
+    for reason in ["end_turn", "tool_use", "stop_sequence"] {
         check_blocks(
             &[call(0, "c", &["{}"])],
             reason,
             expect![[r#"
-            call: c read {}
-            => Stop
-        "#]],
+                call: c read {}
+                => Stop
+            "#]],
         );
     }
+    check_blocks(
+        &[call(0, "c", &["{}"])],
+        "something_new",
+        expect![[r#"
+            call: c read {}
+            => Unknown("something_new")
+        "#]],
+    );
 }
 
 // SPEC E12, S6
@@ -818,20 +827,56 @@ fn two_calls_under_one_number_are_two() {
 fn blocks_behind_the_end_are_pieces_of_the_reply() {
     let mut decoder = decoder();
     let mut progress = |event: &str| decoder.event(event, &mut Vec::new()).unwrap();
-    assert_eq!(progress(&ends("end_turn")), Progress::Ending);
-    let events = text(1, "more");
-    let told: Vec<_> = events.iter().map(|event| progress(event)).collect();
-    assert_eq!(told, [Progress::InDoubt, Progress::InDoubt, Progress::Ending]);
-    assert_eq!(progress(r#"{"type":"ping"}"#), Progress::Ending);
+    assert_eq!(progress(&ends("end_turn")), Progress::InDoubt);
+    assert_eq!(progress(r#"{"type":"ping"}"#), Progress::InDoubt);
+    for event in text(1, "more").iter().chain([&ends("end_turn"), &r#"{"type":"ping"}"#.to_owned()]) {
+        assert_eq!(progress(event), Progress::More, "{event}");
+    }
+    assert_eq!(progress(STOP), Progress::Over);
 }
 
 #[test]
-fn an_end_inside_of_a_block_tells_little() {
+fn an_end_without_the_last_event_tells_little() {
     let mut decoder = decoder();
     let mut progress = |event: &str| decoder.event(event, &mut Vec::new()).unwrap();
-    let [start, words, _] = text(0, "a").try_into().expect("three events");
-    let told = [&start, &words, &ends("end_turn"), &ends("end_turn")].map(|event| progress(event));
-    assert_eq!(told, [Progress::More, Progress::More, Progress::InDoubt, Progress::Ending]);
+    let [start, words, stop] = text(0, "a").try_into().expect("three events");
+    let told = [&start, &words, &stop, &ends("end_turn"), &ends("end_turn")].map(|event| progress(event));
+    let (more, in_doubt) = (Progress::More, Progress::InDoubt);
+    assert_eq!(told, [more, more, more, in_doubt, in_doubt]);
+}
+
+// SPEC S6
+#[test]
+fn a_word_that_says_of_no_end_is_none_and_one_that_is_not_known_is_told() {
+    let told = |word: &str| {
+        let events = [text(0, "half"), vec![ends(word)]].concat();
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        story(&[body.as_bytes()], decoder())
+    };
+    assert!(told("in_progress").contains("kind: Interrupted"));
+    assert_eq!(told("xyz"), "shown: half\nagent: half\n=> Unknown(\"xyz\")\n");
+    let whole = r#"{"content":[{"type":"text","text":"half"}],"stop_reason":"not_finished"}"#;
+    assert!(decoder().whole(whole, &mut Vec::new()).is_err());
+}
+
+// SPEC S12
+#[test]
+fn a_sentence_that_may_have_lost_a_piece_is_not_trusted() {
+    let lost = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"NOT "#;
+    let events =
+        [vec![text(0, "Do ")[1].clone(), lost.to_owned()], text(0, "delete it"), vec![ends("end_turn")]];
+    let body: String = events.concat().iter().map(|event| format!("data: {event}\n\n")).collect();
+    let told = story(&[body.as_bytes()], decoder());
+    assert!(told.contains("sent a reply of which a piece cannot be read"), "{told}");
+}
+
+// SPEC L12, L13
+#[test]
+fn what_came_of_a_whole_body_that_failed_was_written_too() {
+    let body = r#"{"content":[{"type":"text","text":"half"},{"type":"tool_use","id":"c","name":"read","input":{"p":1}}],"stop_reason":"error"}"#;
+    let (mut decoder, mut out) = (decoder(), Vec::new());
+    assert!(decoder.whole(body, &mut out).is_err());
+    assert_eq!((out, decoder.unheard()), (vec![ModelEvent::TextDelta("half".to_owned())], 7));
 }
 
 // SPEC S6

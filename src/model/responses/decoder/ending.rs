@@ -12,7 +12,7 @@ use crate::{
             slots::Slot,
             stored::{self, Measure},
         },
-        said_end::SaidEnd,
+        said_end::{Said, SaidEnd},
         sse::{self, Decoder as _, Ending},
     },
     protocol::{AgentMessage, Item, MessageState, Raw, Reasoning, ToolCall, Wire},
@@ -30,29 +30,25 @@ impl ResponsesDecoder {
         let status = response.status.as_deref().unwrap_or_default();
         let usage = response.usage;
         self.usage = usage;
-        if kind == "response.failed" || matches!(status, "failed" | "cancelled") {
-            let error = response.error.unwrap_or(Value::Null);
-            let error = ServerError::find(&serde_json::json!({ "error": error })).unwrap_or_default();
-            return Err(error.in_stream(&self.endpoint));
-        }
-        if matches!(status, "in_progress" | "queued") {
+        // First of all, since what came of a reply that failed was written too.
+        self.take_listed(response.output.as_deref().unwrap_or_default(), out);
+        if SaidEnd::of(status) == SaidEnd::NotYet {
             // Whatever the event is called: the server is still at it, and what is there is not all.
             return Err(sse::interrupted(&self.endpoint, Ending::Closed));
         }
-        // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
-        let cut = response.cut().map(|reason| SaidEnd::and(Some(SaidEnd::Length), SaidEnd::of(reason)));
-        let is_incomplete = kind == "response.incomplete" || status == "incomplete";
-        let said = if is_incomplete { SaidEnd::Length } else { SaidEnd::Stop };
-        let said = SaidEnd::and(cut, said);
-        let mut finish = said.finish().ok_or_else(|| ServerError::default().in_stream(&self.endpoint))?;
+        let mut finish = ended(kind, status, &response).ok_or_else(|| {
+            let error = serde_json::json!({ "error": response.error });
+            ServerError::find(&error).unwrap_or_default().in_stream(&self.endpoint)
+        })?;
         let most = self.endpoint.options.max_output_tokens;
-        if finish == Finish::Stop && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens == most)
-        {
+        if finish.is_own() && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens == most) {
             // llama.cpp calls a reply complete on this wire that it cut. One that is longer knew no bound.
             finish = Finish::Length;
         }
-        self.take_missing(response.output.unwrap_or_default(), &finish, out)?;
-        if finish == Finish::Stop && self.slots.0.iter().any(Slot::is_cut) {
+        if finish.is_own() {
+            self.refuse_unfinished()?;
+        }
+        if finish.is_own() && self.slots.0.iter().any(Slot::is_cut) {
             // Whatever the response says of itself.
             finish = Finish::Length;
         }
@@ -64,15 +60,15 @@ impl ResponsesDecoder {
         for slot in std::mem::take(&mut self.slots.0) {
             items.extend(self.item(slot, &finish)?);
         }
-        if items.is_empty() && finish == Finish::Stop {
+        if items.is_empty() && finish.is_own() {
             self.unreadable.refuse_all(&self.endpoint)?;
         }
-        if finish != Finish::Stop {
+        if !finish.is_own() {
             mark_partial(&mut items);
         } else if items.iter().any(is_refusal) {
             finish = Finish::Refusal;
         }
-        if let Some(id) = response.id.filter(|_| self.endpoint.options.store && finish == Finish::Stop) {
+        if let Some(id) = response.id.filter(|_| self.endpoint.options.store && finish.is_own()) {
             items.extend(stored::mark(&id, self.sent.and(Measure::of(&items))));
         }
         out.extend(items.into_iter().map(ModelEvent::Item));
@@ -80,22 +76,17 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    /// Items that only the last event tells of, and those that were announced and never done. Where items were done
-    /// before, their list is the truth: some servers leave the last event's empty, others repeat the items under new ids.
-    fn take_missing(
-        &mut self,
-        output: Vec<Box<RawValue>>,
-        finish: &Finish,
-        out: &mut Vec<ModelEvent>,
-    ) -> Result<(), ModelError> {
+    /// Takes items that only the last event tells of. Where items were done before, their list is the truth: some servers
+    /// leave the last event's empty, others repeat the items under new ids.
+    fn take_listed(&mut self, output: &[Box<RawValue>], out: &mut Vec<ModelEvent>) {
         let is_lost = self.unreadable.is_a_piece_lost();
         let is_done = |slot: &Slot| slot.done.is_some();
         if !self.slots.0.is_empty() && self.slots.0.iter().all(is_done) && !is_lost {
-            return Ok(());
+            return;
         }
         let listed = self.slots.0.iter().any(is_done) && !is_lost;
-        for (item, index) in output.into_iter().zip(0u64..) {
-            let Some(parsed) = OutputItem::parse(&item) else { continue };
+        for (item, index) in output.iter().zip(0u64..) {
+            let Some(parsed) = OutputItem::parse(item) else { continue };
             let position = match self.slots.find_listed(&parsed, index) {
                 Some(position) => position,
                 None if listed => continue,
@@ -108,18 +99,29 @@ impl ResponsesDecoder {
             self.with_slot(position, |slot| {
                 if slot.done.is_none() {
                     slot.kind = parsed.kind().to_owned();
-                    slot.done = Some(item);
+                    slot.done = Some(item.clone());
                 }
             });
         }
+    }
+
+    /// Makes calls of those that were announced and never done.
+    ///
+    /// # Errors
+    /// That one is not whole, or that a piece is lost of an item that never came whole: what is there may be whole by
+    /// chance, and mean something else.
+    fn refuse_unfinished(&mut self) -> Result<(), ModelError> {
+        let is_lost = self.unreadable.is_a_piece_lost();
         for slot in self.slots.0.iter_mut().filter(|slot| slot.done.is_none()) {
-            if slot.kind != "function_call" || *finish != Finish::Stop {
-                continue;
+            let is_call = slot.kind == "function_call";
+            if is_call {
+                slot.done = slot.announced_call(is_lost);
             }
-            slot.done = slot.announced_call(is_lost);
             if slot.done.is_none() {
                 self.unreadable.refuse_lost(&self.endpoint)?;
-                return Err(sse::interrupted(&self.endpoint, Ending::Closed));
+                if is_call {
+                    return Err(sse::interrupted(&self.endpoint, Ending::Closed));
+                }
             }
         }
         Ok(())
@@ -142,7 +144,7 @@ impl ResponsesDecoder {
             }
             "reasoning" => Some(Item::Reasoning(Reasoning { text: parsed.reasoning_text(), raw: Some(raw) })),
             "function_call" => {
-                let cut = *finish != Finish::Stop && parsed.text("status") != Some("completed");
+                let cut = !finish.is_own() && parsed.text("status") != Some("completed");
                 if cut { None } else { self.call(&parsed, raw)? }
             }
             _ => Some(Item::Opaque(raw)),
@@ -166,6 +168,26 @@ impl ResponsesDecoder {
         let raw = (id == given).then_some(raw);
         Ok(Some(Item::Call(ToolCall { id, name: name.to_owned(), arguments, raw })))
     }
+}
+
+/// How a response ended, of all that is said of it the gravest; `None` for one that failed.
+fn ended(kind: &str, status: &str, response: &Response) -> Option<Finish> {
+    let mut said = Said::default();
+    said.say(match kind {
+        "response.failed" | "response.cancelled" => "failed",
+        "response.incomplete" => "incomplete",
+        _ => "completed",
+    });
+    said.say(status);
+    if response.error.as_ref().is_some_and(|error| ServerError::is_said(&error.to_string())) {
+        said.say("failed");
+    }
+    // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
+    if let Some(reason) = response.cut().filter(|reason| SaidEnd::of(reason) > SaidEnd::Stop) {
+        said.say("incomplete");
+        said.say(reason);
+    }
+    said.finish()
 }
 
 fn is_refusal(item: &Item) -> bool {

@@ -633,7 +633,7 @@ fn a_response_that_its_server_is_still_at_is_no_answer() {
         let response = format!(
             r#"{{"status":"{status}","output":[{{"type":"message","content":[{{"type":"output_text","text":"half"}}]}}]}}"#
         );
-        let whole = decoder().whole(&response).map_err(|error| error.kind);
+        let whole = decoder().whole(&response, &mut Vec::new()).map_err(|error| error.kind);
         assert_eq!(whole, Err(ErrorKind::Interrupted), "{status}");
         let event = format!("data: {{\"type\":\"response.completed\",\"response\":{response}}}\n\n");
         let told = story(&[event.as_bytes()], decoder());
@@ -654,5 +654,97 @@ fn a_message_that_its_server_calls_incomplete_is_cut_whatever_the_response_says(
             agent Partial: half
             => Length
         "#]],
+    );
+}
+
+// SPEC S6
+#[test]
+fn what_a_response_says_of_itself_counts_by_its_gravest_word() {
+    let told = |response: &str| {
+        let body = format!(r#"data: {{"type":"response.completed","response":{response}}}"#);
+        let told = story(&[format!("data: {HELLO}\n\n{body}\n\n").as_bytes()], decoder());
+        told.lines().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    for (response, expected) in [
+        (r#"{"status":"completed"}"#, "agent +raw: hello => Stop"),
+        (r#"{"status":"completed","incomplete_details":{"reason":""}}"#, "agent +raw: hello => Stop"),
+        (r#"{"status":"completed","incomplete_details":{"reason":"none"}}"#, "agent +raw: hello => Stop"),
+        (r#"{"status":"completed","error":{}}"#, "agent +raw: hello => Stop"),
+        (r#"{"status":"xyz"}"#, "agent +raw: hello => Unknown(\"xyz\")"),
+        (r#"{"incomplete_details":{"reason":"steered"}}"#, "agent Partial: hello => Length"),
+        (
+            r#"{"error":{"code":"server_error","message":"died"}}"#,
+            "=> ModelError { kind: Failed, message: \"http://server.test/v1 cannot answer now: died\", retry: Later }",
+        ),
+        (
+            r#"{"status":"in_progress"}"#,
+            "=> ModelError { kind: Interrupted, message: \"http://server.test/v1 ended its reply before it was whole\", retry: Later }",
+        ),
+        (
+            r#"{"status":"cancelled"}"#,
+            "=> ModelError { kind: Failed, message: \"http://server.test/v1 cannot answer now\", retry: Later }",
+        ),
+    ] {
+        assert_eq!(told(response), expected, "{response}");
+    }
+}
+
+// SPEC L12, L13
+#[test]
+fn what_only_the_last_event_of_a_response_that_failed_holds_was_written_too() {
+    let output = r#"[{"type":"message","content":[{"type":"output_text","text":"half"}]},{"type":"function_call","call_id":"c","name":"read","arguments":"{\"p"}]"#;
+    for status in ["failed", "cancelled", "in_progress"] {
+        let response = format!(r#"{{"status":"{status}","output":{output}}}"#);
+        for body in [response.clone(), format!(r#"{{"error":{{"message":"died"}},"output":{output}}}"#)] {
+            let (mut decoder, mut out) = (decoder(), Vec::new());
+            assert!(decoder.whole(&body, &mut out).is_err(), "{body}");
+            assert_eq!(
+                (out, decoder.unheard()),
+                (vec![ModelEvent::TextDelta("half".to_owned())], 3),
+                "{body}"
+            );
+        }
+        let event = format!(r#"data: {{"type":"response.failed","response":{response}}}"#);
+        let told = story(&[format!("{event}\n\n").as_bytes()], decoder());
+        assert!(told.starts_with("shown: half\nunheard 3 bytes\n=> ModelError"), "{told}");
+    }
+}
+
+#[test]
+fn a_part_that_came_whole_is_shown() {
+    check_events(
+        &[
+            r#"{"type":"response.content_part.done","item_id":"m","output_index":0,"content_index":0,"part":{"type":"output_text","text":"hello"}}"#,
+            COMPLETED,
+        ],
+        expect![[r#"
+            shown: hello
+            agent: hello
+            => Stop
+        "#]],
+    );
+}
+
+// SPEC S12
+#[test]
+fn a_sentence_that_may_have_lost_a_piece_is_trusted_only_where_it_came_whole_too() {
+    let delta = |text: &str| {
+        format!(r#"{{"type":"response.output_text.delta","item_id":"m","output_index":0,"delta":"{text}"}}"#)
+    };
+    let lost = r#"{"type":"response.output_text.delta","item_id":"m","output_index":0,"delta":"NOT "#;
+    check_events(
+        &[&delta("Do "), lost, &delta("delete it"), COMPLETED],
+        expect![[r#"
+        shown: Do delete it
+        => ModelError { kind: Malformed, message: "http://server.test/v1 sent a reply of which a piece cannot be read ({\"type\":\"response.output_text.delta\",\"item_id\":\"m\",\"output_index\":0,\"delta\":\"NOT)", retry: Later }
+    "#]],
+    );
+    check_events(
+        &[&delta("hel"), lost, HELLO, COMPLETED],
+        expect![[r#"
+        shown: hello
+        agent +raw: hello
+        => Stop
+    "#]],
     );
 }

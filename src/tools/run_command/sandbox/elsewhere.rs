@@ -49,6 +49,10 @@ impl Plan {
         match *self {}
     }
 
+    pub(in crate::tools::run_command) fn secrets(&self) -> Option<&[PathBuf]> {
+        match *self {}
+    }
+
     pub(in crate::tools::run_command) fn has_walls(&self) -> bool {
         match *self {}
     }

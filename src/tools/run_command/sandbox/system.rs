@@ -69,6 +69,7 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
             found.version_control(repository);
         }
         plan.hidden_here = found.secrets.iter().filter_map(|path| relative(path, roots)).collect();
+        plan.secrets = Some(found.secrets.clone());
         plan.hidden.append(&mut found.secrets);
         plan.hidden.extend(hidden::sockets().into_iter().filter(|path| !lies_in(path, roots)));
         (plan.fixed, plan.anchored, plan.made) = (found.fixed, found.anchored, found.made);

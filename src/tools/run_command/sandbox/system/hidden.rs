@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeSet, VecDeque},
     fs,
-    os::unix::fs::FileTypeExt as _,
+    os::unix::fs::{DirEntryExt as _, FileTypeExt as _, MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -24,10 +24,6 @@ const MAX_SOCKETS: usize = 2_000;
 
 /// Most entries of a folder with sockets that are looked at; some are temporary folders.
 const MAX_BESIDE: usize = 20_000;
-
-/// Folders that tools fill, with what is other people's and no secret: too large to be looked through.
-const FILLED: [&str; 8] =
-    ["node_modules", "target", ".venv", "venv", "__pycache__", "site-packages", ".tox", "bower_components"];
 
 /// Folders of version control, and what in them says which programs it runs.
 const VERSION_CONTROL: [(&str, &[&str]); 4] = [
@@ -80,6 +76,13 @@ pub(super) struct Found {
 
 /// Looks through the workspace, wide before deep.
 pub(super) fn in_workspace(roots: &[PathBuf]) -> Found {
+    let mut found = looked_through(roots);
+    let more = further_names(roots, &found.secrets);
+    found.secrets.extend(more);
+    found
+}
+
+fn looked_through(roots: &[PathBuf]) -> Found {
     let mut found = Found { is_whole: true, ..Found::default() };
     let mut folders: VecDeque<(PathBuf, &Path)> =
         roots.iter().map(|root| (root.clone(), telling(root))).collect();
@@ -100,7 +103,7 @@ pub(super) fn in_workspace(roots: &[PathBuf]) -> Found {
                     found.version_control(path);
                 } else if guard::is_protected(Path::new(&name)) || guard::is_run_unasked(Path::new(&name)) {
                     found.fixed.push(path);
-                } else if !FILLED.iter().any(|filled| name == *filled) {
+                } else if !guard::is_filled(&name) {
                     folders.push_back((path, above));
                 }
             } else if guard::is_secret(path.strip_prefix(above).unwrap_or(&path)) {
@@ -111,6 +114,43 @@ pub(super) fn in_workspace(roots: &[PathBuf]) -> Found {
         }
     }
     found
+}
+
+/// Further names in the workspace of the files that hold secrets, where these say that they have some: through a hard link the
+/// same file could be read.
+fn further_names(roots: &[PathBuf], secrets: &[PathBuf]) -> Vec<PathBuf> {
+    let file = |path: &Path| {
+        let metadata = fs::metadata(path).ok().filter(|file| file.is_file() && file.nlink() > 1)?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    let wanted: BTreeSet<(u64, u64)> = secrets.iter().filter_map(|path| file(path)).collect();
+    let mut names = Vec::new();
+    if wanted.is_empty() {
+        return names;
+    }
+    let mut looked_at = 0;
+    let mut folders: VecDeque<PathBuf> = roots.iter().cloned().collect();
+    while let Some(folder) = folders.pop_front() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            looked_at += 1;
+            if looked_at > MAX_LOOKED_AT || names.len() > MAX_PLACES {
+                return names;
+            }
+            let Ok(kind) = entry.file_type() else { continue };
+            // The folder has the number of the file: only what may be one is looked at.
+            let may_be = || wanted.iter().any(|(_, inode)| *inode == entry.ino());
+            if kind.is_dir() {
+                folders.push_back(entry.path());
+            } else if kind.is_file()
+                && may_be()
+                && file(&entry.path()).is_some_and(|file| wanted.contains(&file))
+            {
+                names.push(entry.path());
+            }
+        }
+    }
+    names.retain(|name| !secrets.contains(name));
+    names
 }
 
 /// What of the way to a root need not be looked at for each file in it: all but the names of the root and of the folder it

@@ -27,6 +27,9 @@ pub(in crate::tools::run_command) struct Plan {
     pub(super) absent: Absent,
     /// What of `hidden` lies in the workspace, relative to its root. For askls; it is not sent.
     pub(super) hidden_here: Vec<String>,
+    /// The files of the workspace that hold secrets, whether they are hidden or not; `None` when they were not looked for. For
+    /// askls; it is not sent.
+    pub(super) secrets: Option<Vec<PathBuf>>,
 }
 
 /// By which means of the kernel a command is held.
@@ -63,6 +66,11 @@ const PATHS: [&str; 5] = ["write", "hide", "fix", "anchor", "make"];
 impl Plan {
     pub(in crate::tools::run_command) fn has_walls(&self) -> bool {
         self.walls != Walls::default()
+    }
+
+    /// The files of the workspace that hold secrets, where they are known.
+    pub(in crate::tools::run_command) fn secrets(&self) -> Option<&[PathBuf]> {
+        self.secrets.as_deref()
     }
 
     /// See [`Absent::arrived`].
@@ -199,6 +207,7 @@ mod tests {
             made: vec!["/project/.git/hooks".into()],
             absent: Absent::default(),
             hidden_here: Vec::new(),
+            secrets: None,
         };
         assert_eq!(Plan::decode(&plan.encode()), Ok(plan));
         assert_eq!(Plan::decode(&Plan::default().encode()), Ok(Plan::default()));
