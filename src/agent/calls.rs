@@ -272,7 +272,7 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let started = Instant::now();
     let (call, ran, result, refusal) = match admitted {
         Admitted::Ready(call, prepared) => {
-            let ran = Some((prepared.name, prepared.effect));
+            let ran = Some((prepared.name, prepared.access.repeats, prepared.effect));
             let mut watcher = Watcher::new(&call.id, &context.files, events);
             let result = run_one(prepared, context, &mut watcher).await;
             watcher.show_rest();
@@ -283,12 +283,14 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let is_error = result.is_err();
     // The first line of what a command answers says how it ended.
     let first = |text: &String| text.lines().next().map(|line| one_line(&unnamed(line), MAX_ENDING_CHARS));
-    let is_command = ran.is_some_and(|(_, effect)| effect == Effect::Execute);
+    let is_command = ran.is_some_and(|(.., effect)| effect == Effect::Execute);
     let ending = result.as_ref().ok().filter(|_| is_command).and_then(first);
     let text = result.unwrap_or_else(|reason| reason);
     let text = withheld::without_keys(text, &call.arguments, context.files.masking());
     let (text, is_error) = match ran {
-        Some((tool, _)) => guardrails::after(&call, tool, text, is_error, context, events).await,
+        Some((tool, repeats, _)) => {
+            guardrails::after(&call, (tool, repeats), text, is_error, context, events).await
+        }
         None => (text, is_error),
     };
     // Some servers refuse an empty output, and a model takes it for a fault.

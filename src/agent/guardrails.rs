@@ -49,6 +49,9 @@ pub enum Matter {
         arguments: Value,
         output: String,
         is_error: bool,
+        /// The tool whose output it is part of, where that is another one: hooks of that tool are asked too.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        repeats: Option<&'static str>,
     },
     Output {
         /// What the model says in one step; not empty.
@@ -159,10 +162,10 @@ impl Guardrails {
         events: &Events<'_>,
     ) -> Checked {
         let mut changed_by = None;
-        let (kind, tool) = (matter.kind(), matter.tool());
+        let (kind, tools) = (matter.kind(), matter.tools());
         let unknown = TurnNames { thread: ThreadId::from(""), number: 0, workspace: Vec::new() };
         let turn = self.turn.as_deref().unwrap_or(&unknown);
-        for guard in self.guards.iter().filter(|guard| guard.watches(kind, tool)) {
+        for guard in self.guards.iter().filter(|guard| tools.iter().any(|tool| guard.watches(kind, *tool))) {
             let asked = Asked {
                 matter: &matter,
                 thread: &turn.thread,
@@ -191,7 +194,7 @@ impl Guardrails {
                 kind,
                 action: word.action(),
                 call_id: call_id.map(str::to_owned),
-                tool: tool.map(str::to_owned),
+                tool: tools.first().copied().flatten().map(str::to_owned),
                 reason: word.reason().map(str::to_owned),
             });
             if let Word::Replaced = word {
@@ -260,11 +263,12 @@ impl Matter {
         }
     }
 
-    /// The tool of the call that it is about.
-    fn tool(&self) -> Option<&'static str> {
+    /// The tool of the call that it is about, and the one whose output it repeats; what is about no call has none.
+    fn tools(&self) -> Vec<Option<&'static str>> {
         match self {
-            Self::Tool { tool, .. } | Self::ToolOutput { tool, .. } => Some(tool),
-            Self::Input { .. } | Self::Output { .. } => None,
+            Self::Tool { tool, .. } | Self::ToolOutput { tool, repeats: None, .. } => vec![Some(tool)],
+            Self::ToolOutput { tool, repeats, .. } => vec![Some(tool), *repeats],
+            Self::Input { .. } | Self::Output { .. } => vec![None],
         }
     }
 

@@ -27,7 +27,7 @@ use super::*;
 use crate::{
     model::{ErrorKind, Finish, ModelError, ModelEvent, ModelInfo, ModelStream, Price, Request, Retry},
     protocol::{AgentMessage, Item, MessageState, ToolCall},
-    tools::{Effect, Tool, ToolContext, ToolError},
+    tools::{Access, Effect, Tool, ToolContext, ToolError},
     workspace::Workspace,
 };
 
@@ -150,6 +150,27 @@ impl Tool for Add {
     async fn run(&self, args: Numbers, _context: ToolContext) -> Result<String, ToolError> {
         assert_ne!(args.a, 666, "a fault in a tool");
         Ok((args.a + args.b).to_string())
+    }
+}
+
+/// Says once more what was added.
+struct AddedBefore;
+
+impl Tool for AddedBefore {
+    const NAME: &'static str = "added_before";
+    const EFFECT: Effect = Effect::Read;
+    type Args = Nothing;
+
+    fn target(_args: &Nothing) -> String {
+        String::new()
+    }
+
+    fn access(&self, _args: &Nothing) -> Access {
+        Access { repeats: Some(Add::NAME), ..Access::default() }
+    }
+
+    async fn run(&self, _args: Nothing, _context: ToolContext) -> Result<String, ToolError> {
+        Ok("4".to_owned())
     }
 }
 

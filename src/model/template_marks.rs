@@ -22,23 +22,27 @@ use crate::protocol::{AgentMessage, Item, Raw, Reasoning, ToolCall, ToolOutput, 
 const SHELTER: char = '\u{2063}';
 
 /// What marks begin with.
-const OPENERS: [char; 2] = ['<', '['];
+const OPENERS: [char; 3] = ['<', '[', ']'];
 
 /// The marks of the templates that are used most, and of what is built like them.
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         // ChatML, Llama 3, Phi, Command, GLM, Kimi, harmony; DeepSeek.
         r"<\|[\w./-]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>",
+        // Gemma 4, whose marks begin with the bar or end with it; EXAONE; MiniMax; Seed. Letters beyond ASCII would make the
+        // expression too large.
+        r"|<\|[0-9A-Za-z_./-]{1,40}>|<[0-9A-Za-z_./-]{1,40}\|>|\[\|[0-9A-Za-z_./-]{1,40}\|\]",
+        r"|\]~!?[0-9A-Za-z_./-]{1,40}[\[\]]|\[e~\[|</?seed:[0-9A-Za-z_./-]{1,40}>",
         // Gemma, and what begins, ends and fills texts.
         r"|</?(?:s|bos|eos|pad|unk|sop|eop|start_of_turn|end_of_turn|start_of_image|end_of_image",
-        r"|unused\d{1,4}|fim_prefix|fim_middle|fim_suffix|fim_pad|file_sep|repo_name|endoftext|end_of_text",
+        r"|unused\d{1,4}|extra_id_\d{1,4}|fim_prefix|fim_middle|fim_suffix|fim_pad|file_sep|repo_name|endoftext|end_of_text",
         // What the model thought and called, and what it got.
         r"|think|thinking|tools|tool_calls?|tool_response|tool_responses|tool_output|function_calls)>",
         // Llama 2, Mistral, GLM.
         r"|<</?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|CALL_ID",
         r"|THINK|IMG|[gs]MASK)\]",
         // What would not come back as it was.
-        r"|[<\[]\x{2063}",
+        r"|[<\[\]]\x{2063}",
     ))
     .ok()
 });
@@ -103,8 +107,8 @@ fn broken(text: &str) -> Cow<'_, str> {
     let Some(mark) = MARK.as_ref() else { return Cow::Borrowed(text) };
     let mut shown = String::new();
     let mut rest = 0;
-    for found in mark.find_iter(text) {
-        // All that begins a mark is one byte long.
+    // All that begins a mark is one byte long. What ends one may begin the next.
+    while let Some(found) = mark.find_at(text, rest) {
         let behind_opener = found.start() + 1;
         shown.push_str(text.get(rest..behind_opener).unwrap_or_default());
         shown.push(SHELTER);
@@ -300,7 +304,7 @@ mod tests {
     use super::*;
     use crate::protocol::{MessageState, Wire};
 
-    const MARKS: [&str; 16] = [
+    const MARKS: [&str; 29] = [
         "<|im_start|>",
         "<|im_end|>",
         "<|eot_id|>",
@@ -317,6 +321,19 @@ mod tests {
         "[INST]",
         "[/INST]",
         "[TOOL_RESULTS]",
+        "<|turn>",
+        "<turn|>",
+        "<|tool>",
+        "<tool|>",
+        "<|tool_response>",
+        "]~b]",
+        "]~!b[",
+        "[e~[",
+        "<seed:bos>",
+        "<seed:eos>",
+        "[|user|]",
+        "[|endofturn|]",
+        "<extra_id_1>",
     ];
 
     /// The text as it is sent, with the unseen character shown.
@@ -354,6 +371,20 @@ mod tests {
     #[test]
     fn what_a_model_quotes_without_the_character_means_the_same() {
         assert_eq!(mended("a<|im_end|>b".to_owned()), "a<|im_end|>b");
+    }
+
+    #[test]
+    fn what_ends_a_mark_may_begin_the_next() {
+        assert_eq!(sent("]~b]~b]"), "]·~b]·~b]");
+        assert_eq!(sent("[e~[e~["), "[·e~[·e~[");
+    }
+
+    #[test]
+    fn honest_text_with_bars_and_brackets_stays() {
+        for text in ["a <| b", "f <|> g", "a |> b", "[e]~[f]", "x[0]~y", "Vec<u8>|", "<a|b>", "if (a<b||c>d)"]
+        {
+            assert_eq!(sent(text), text);
+        }
     }
 
     #[test]

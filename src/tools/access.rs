@@ -17,6 +17,8 @@ pub struct Access {
     pub explaining: &'static [&'static str],
     /// The machine that it talks to.
     pub host: Option<String>,
+    /// The other tool whose output its answer is part of: whoever is to see that sees the answer too.
+    pub repeats: Option<&'static str>,
     /// Why it can never run, whatever is allowed; nobody is asked about it.
     pub refused: Option<String>,
     /// Why the user is asked about it whatever else is allowed, in words that follow "since".

@@ -75,6 +75,8 @@ pub(super) struct Job {
 pub(super) struct JobEnd {
     /// In a few words: `exit code 0 (1.2 s)`.
     pub(super) how: String,
+    /// What is to be said of what it made, each a line that begins with its end of line.
+    pub(super) notes: String,
     /// The answer of a call that has waited for it.
     pub(super) answer: Result<String, ToolError>,
 }
@@ -216,8 +218,11 @@ impl Job {
         let mut end = self.end.clone();
         let ended = end.wait_for(Option::is_some).await.ok().and_then(|end| end.clone());
         // Its task was dropped, which happens only at the end of askls.
-        ended
-            .unwrap_or_else(|| JobEnd { how: "ended with askls".to_owned(), answer: Err(super::cancelled()) })
+        ended.unwrap_or_else(|| JobEnd {
+            how: "ended with askls".to_owned(),
+            notes: String::new(),
+            answer: Err(super::cancelled()),
+        })
     }
 
     pub(super) fn stop(&self) {
@@ -242,6 +247,11 @@ impl Job {
 
     /// How it stands and what it has printed, which counts as read from now on.
     pub(super) fn report(&self, part: Part) -> String {
+        let notes = self.end.borrow().as_ref().map(|end| end.notes.clone()).unwrap_or_default();
+        self.printed_as_text(part) + &notes
+    }
+
+    fn printed_as_text(&self, part: Part) -> String {
         let mut read = self.read();
         let mut bookmark = match part {
             Part::New => *read,
@@ -288,7 +298,7 @@ mod tests {
     fn start(jobs: &Jobs, turn: &CancellationToken) -> Result<Arc<Job>, ToolError> {
         jobs.start("npm\nrun dev", turn.clone(), Printed::default(), |stop, _| async move {
             stop.cancelled().await;
-            JobEnd { how: "stopped".to_owned(), answer: Ok(String::new()) }
+            JobEnd { how: "stopped".to_owned(), notes: String::new(), answer: Ok(String::new()) }
         })
     }
 

@@ -10,6 +10,7 @@ use super::{
     arguments::whole_number,
     look,
     output::{MAX_BYTES, MAX_LINES, cut_line},
+    run_command::RunCommand,
 };
 use crate::workspace::{
     FileError, FilePath, FileText, TurnFiles, bounded,
@@ -63,7 +64,8 @@ impl Tool for ReadFile {
     }
 
     fn access(&self, args: &Args) -> Access {
-        Access::paths([args.path.as_str()])
+        let repeats = OutputName::parse(&args.path).map(|_| RunCommand::NAME);
+        Access { repeats, ..Access::paths([args.path.as_str()]) }
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

@@ -5,7 +5,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Effect, Tool, ToolContext, ToolError, arguments::whole_number, cancelled, jobs::Part};
+use super::{
+    Access, Effect, Tool, ToolContext, ToolError, arguments::whole_number, cancelled, jobs::Part,
+    run_command::RunCommand,
+};
 
 /// Longest wait for a job in one call, as for a command.
 const MAX_WAIT: Duration = Duration::from_secs(600);
@@ -47,6 +50,10 @@ impl Tool for ReadJob {
         args.id.is_some() && args.wait.is_some_and(|seconds| seconds > 0)
     }
 
+    fn access(&self, _args: &Args) -> Access {
+        Access { repeats: Some(RunCommand::NAME), ..Access::default() }
+    }
+
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {
         let Some(id) = args.id else { return Ok(context.jobs.describe()) };
         let job = context.jobs.find(id)?;
@@ -69,7 +76,8 @@ mod tests {
     use regex::Regex;
     use serde_json::{Value, json};
 
-    use super::super::testing::Project;
+    use super::super::{ToolSettings, Toolbox, testing::Project};
+    use crate::protocol::ToolCall;
 
     /// The times that a command took are not the same twice.
     fn check(answer: &str, expected: Expect) {
@@ -79,6 +87,24 @@ mod tests {
 
     async fn run(project: &Project, arguments: Value) -> String {
         project.call("run_command", arguments).await
+    }
+
+    #[test]
+    fn what_shows_the_output_of_a_command_says_so() {
+        let repeats = |name: &str, arguments: Value| {
+            let arguments = arguments.to_string();
+            let call = ToolCall { id: "1".to_owned(), name: name.to_owned(), arguments, raw: None };
+            Toolbox::standard(&ToolSettings::default()).prepare(&call).unwrap().access.repeats
+        };
+        for (name, arguments, repeated) in [
+            ("read_job", json!({"id": 1}), Some("run_command")),
+            ("stop_job", json!({"id": 1}), Some("run_command")),
+            ("read_file", json!({"path": "output:0123456789"}), Some("run_command")),
+            ("read_file", json!({"path": "output.txt"}), None),
+            ("run_command", json!({"command": "ls"}), None),
+        ] {
+            assert_eq!(repeats(name, arguments), repeated, "{name}");
+        }
     }
 
     #[tokio::test]

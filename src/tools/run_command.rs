@@ -253,8 +253,16 @@ impl Tool for RunCommand {
         let job = jobs.start(&command, cancel, printed, |stop, tasks| async move {
             let watch = Watch { timeout, cancel: &stop, recorder, tasks: &tasks };
             match process::run(line, watch).await {
-                Ok(finished) => JobEnd { how: report.ending(&finished), answer: Ok(report.text(&finished)) },
-                Err(error) => JobEnd { how: one_line(&error.0, MAX_REASON_CHARS), answer: Err(error) },
+                Ok(finished) => JobEnd {
+                    how: report.ending(&finished),
+                    answer: Ok(report.text(&finished)),
+                    notes: finished.notes,
+                },
+                Err(error) => JobEnd {
+                    how: one_line(&error.0, MAX_REASON_CHARS),
+                    notes: String::new(),
+                    answer: Err(error),
+                },
             }
         })?;
         match tokio::time::timeout(patience, job.ended()).await {

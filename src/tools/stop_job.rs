@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Effect, Tool, ToolContext, ToolError, arguments::required_whole_number, jobs::Part};
+use super::{
+    Access, Effect, Tool, ToolContext, ToolError, arguments::required_whole_number, jobs::Part,
+    run_command::RunCommand,
+};
 
 pub struct StopJob;
 
@@ -24,6 +27,10 @@ impl Tool for StopJob {
 
     fn target(args: &Args) -> String {
         format!("job {}", args.id)
+    }
+
+    fn access(&self, _args: &Args) -> Access {
+        Access { repeats: Some(RunCommand::NAME), ..Access::default() }
     }
 
     async fn run(&self, args: Args, context: ToolContext) -> Result<String, ToolError> {

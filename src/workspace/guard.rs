@@ -278,12 +278,6 @@ pub(crate) fn is_run_unasked(path: &Path) -> bool {
     is_named || is_in_folder || parts.iter().any(|part| RUN_FOLDERS.contains(&part.as_str()))
 }
 
-/// The names that are known for that, where they are whole.
-#[cfg(target_os = "linux")]
-pub(crate) fn run_unasked_names() -> impl Iterator<Item = &'static str> {
-    RUN_NAMES.iter().chain(RUN_FOLDERS).copied().chain([".envrc"])
-}
-
 const RUN_NAMES: &[&str] = &[
     ".nvim.lua",
     ".nvimrc",

@@ -1,6 +1,6 @@
 //! Listing and searching files: ignore rules as git has them, open buffers and staged edits instead of the disk's text.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{cell::OnceCell, ops::ControlFlow, sync::Arc};
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -157,7 +157,7 @@ impl Search<'_> {
             return ControlFlow::Break(());
         }
         let Self { files, query, matcher, searcher, out, .. } = self;
-        let mut shown = ShownLines::new(files, bytes);
+        let shown = ShownLines::new(files, bytes);
         let mut is_full = false;
         let sink = Bytes(|line, bytes| {
             is_full = out.matches.len() >= query.limit;
@@ -200,23 +200,25 @@ fn content(found: &Found) -> Option<Content> {
 struct ShownLines<'a> {
     files: &'a TurnFiles,
     text: &'a [u8],
-    /// Where a line alone does not say whether it is a secret: all of them.
-    whole: Option<Vec<String>>,
+    /// Where a line alone does not say whether it is a secret: all of them. Found out with the first that matches.
+    whole: OnceCell<Option<Vec<String>>>,
 }
 
 impl<'a> ShownLines<'a> {
     fn new(files: &'a TurnFiles, text: &'a [u8]) -> Self {
-        Self { files, text, whole: None }
+        Self { files, text, whole: OnceCell::new() }
     }
 
     /// The line of that number, counted from one, without its end.
-    fn line(&mut self, number: u64, line: &[u8]) -> String {
-        if self.whole.is_none() && keys::spans_lines(self.text) {
-            let text = String::from_utf8_lossy(self.text);
-            self.whole = Some(self.files.shown(&text).split('\n').map(str::to_owned).collect());
-        }
+    fn line(&self, number: u64, line: &[u8]) -> String {
+        let whole = self.whole.get_or_init(|| {
+            keys::spans_lines(self.text).then(|| {
+                let text = String::from_utf8_lossy(self.text);
+                self.files.shown(&text).split('\n').map(str::to_owned).collect()
+            })
+        });
         let index = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
-        match self.whole.as_ref().and_then(|lines| lines.get(index)) {
+        match whole.as_ref().and_then(|lines| lines.get(index)) {
             Some(line) => line.strip_suffix('\r').unwrap_or(line).to_owned(),
             None => self.files.shown(&String::from_utf8_lossy(without_end(line))).into_owned(),
         }

@@ -73,19 +73,21 @@ pub(in crate::agent) async fn before(
 }
 
 /// Asks the hooks about what a call of `tool` that ran has answered; gives what the model gets, and whether that is an error.
+/// `repeats` is the tool whose output that is part of, if it is another one.
 pub(in crate::agent) async fn after(
     call: &ToolCall,
-    tool: &'static str,
+    (tool, repeats): (&'static str, Option<&'static str>),
     output: String,
     is_error: bool,
     context: &TurnContext,
     events: &Events<'_>,
 ) -> (String, bool) {
     let guardrails = &context.guardrails;
-    if !guardrails.watch(HookKind::ToolOutput, Some(tool)) {
+    let is_watched = |tool| guardrails.watch(HookKind::ToolOutput, Some(tool));
+    if !is_watched(tool) && !repeats.is_some_and(is_watched) {
         return (output, is_error);
     }
-    let matter = Matter::ToolOutput { tool, arguments: read(&call.arguments), output, is_error };
+    let matter = Matter::ToolOutput { tool, arguments: read(&call.arguments), output, is_error, repeats };
     match guardrails.check(matter, Some(&call.id), &context.cancel, events).await {
         Checked::Passed { matter: Matter::ToolOutput { output, .. }, changed_by } => match changed_by {
             Some(_) => (bounded(output), is_error),

@@ -15,6 +15,8 @@ type Judge = Box<dyn Fn(&str) -> Result<Verdict, HookFault> + Send + Sync>;
 struct Decides {
     name: &'static str,
     kind: HookKind,
+    /// Of which calls it is asked; `None` for all.
+    tool: Option<&'static str>,
     judge: Judge,
     asked: Mutex<Vec<String>>,
 }
@@ -25,7 +27,16 @@ impl Decides {
         kind: HookKind,
         judge: impl Fn(&str) -> Result<Verdict, HookFault> + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Arc::new(Self { name, kind, judge: Box::new(judge), asked: Mutex::default() })
+        Self::new_of(None, name, kind, judge)
+    }
+
+    fn new_of(
+        tool: Option<&'static str>,
+        name: &'static str,
+        kind: HookKind,
+        judge: impl Fn(&str) -> Result<Verdict, HookFault> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self { name, kind, tool, judge: Box::new(judge), asked: Mutex::default() })
     }
 
     fn asked(&self) -> Vec<String> {
@@ -38,8 +49,8 @@ impl Guard for Decides {
         self.name
     }
 
-    fn watches(&self, kind: HookKind, _tool: Option<&str>) -> bool {
-        self.kind == kind
+    fn watches(&self, kind: HookKind, tool: Option<&str>) -> bool {
+        self.kind == kind && (self.tool.is_none() || self.tool == tool)
     }
 
     fn judge<'a>(
@@ -269,6 +280,32 @@ async fn an_output_that_is_withheld_or_replaced_does_not_reach_the_model() {
     assert_eq!(
         hook.asked()[0],
         r#"{"kind":"tool_output","tool":"add","arguments":{"a":2,"b":2},"output":"4","is_error":false}"#
+    );
+}
+
+// SPEC A7
+#[tokio::test]
+async fn a_hook_of_a_tool_sees_its_output_whichever_call_shows_it() {
+    let hook = Decides::new_of(Some("add"), "censor", HookKind::ToolOutput, |_| deny("no sums"));
+    let script =
+        vec![reply([call("1", "added_before", "{}"), call("2", "say_nothing", "{}")]), reply([text("ok")])];
+    let mut bench = bench(script, &[Arc::clone(&hook)]);
+    bench.agent.tools = bench.agent.tools.clone().with(AddedBefore);
+    bench.ask("2+2?").await;
+    expect![[r#"
+        user: 2+2?
+        call: added_before {}
+        call: say_nothing {}
+        error: the call ran, and its output is withheld: censor said no: no sums
+        output: (no output)
+        agent: ok
+    "#]]
+    .assert_eq(&bench.history());
+    assert_eq!(
+        hook.asked(),
+        [
+            r#"{"kind":"tool_output","tool":"added_before","arguments":{},"output":"4","is_error":false,"repeats":"add"}"#
+        ]
     );
 }
 

@@ -118,10 +118,18 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
             None => std::future::pending().await,
         }
     };
+    let mut notes = String::new();
+    let look_meanwhile = async {
+        match &line.keeper {
+            Some((_, plan)) => plan.look_meanwhile(&mut notes).await,
+            None => std::future::pending().await,
+        }
+    };
     let ended = tokio::select! {
         biased;
         () = cancel.cancelled() => Ended::Cancelled,
         () = time_is_up => Ended::TimedOut,
+        never = look_meanwhile => match never {},
         status = running.exit() => Ended::Exited(status.map_err(|error| {
             ToolError(format!("the command's end could not be awaited: {error}"))
         })?),
@@ -161,8 +169,10 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
         Ended::TimedOut | Ended::Cancelled => Left::All,
     };
     let record = running.recorder.finish().await;
-    let notes = line.keeper.as_ref().map(|(_, plan)| [plan.arrived(), plan.hidden_in(&record.text)]);
-    let notes: String = notes.into_iter().flatten().flatten().collect();
+    if let Some((_, plan)) = &line.keeper {
+        notes.extend(plan.arrived().await);
+        notes.extend(plan.hidden_in(&record.text));
+    }
     Ok(Finished { ended, record, duration, left, notes })
 }
 
@@ -262,7 +272,9 @@ impl Running {
         let ending = tasks.spawn(async move {
             self.end_tree().await;
             // It is in the log.
-            let _ = plan.and_then(|plan| plan.arrived());
+            if let Some(plan) = plan {
+                let _ = plan.arrived().await;
+            }
         });
         // Its task goes on by itself.
         let _ = timeout(CANCEL_WAIT, ending).await;

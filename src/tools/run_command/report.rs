@@ -65,12 +65,16 @@ impl Report {
             text.push('\n');
             text.push_str(WITHOUT_EDITS);
         }
-        if let Some(network) = self.network_in_sandbox
-            && finished.has_failed()
-            && let Some(hint) = sandbox::hint(&finished.record.text, network, self.reaches_out)
-        {
-            text.push('\n');
-            text.push_str(&hint);
+        if let Some(network) = self.network_in_sandbox {
+            let output = &finished.record.text;
+            let hint = match finished.has_failed() {
+                true => sandbox::hint(output, network, self.reaches_out),
+                false => sandbox::kept_settings(output).map(str::to_owned),
+            };
+            if let Some(hint) = hint {
+                text.push('\n');
+                text.push_str(&hint);
+            }
         }
         text
     }

@@ -48,6 +48,9 @@ const REFUSALS: [&str; 16] = [
     "enotfound",
 ];
 
+/// Words by which git says that its settings were kept from it, in the middle of something that it ends all the same.
+const KEPT_SETTINGS: [&str; 2] = ["could not write config file", "could not lock config file"];
+
 /// Where programs leave what they need for a while, beside the folder that the user may have set for it.
 pub const TEMPORARY_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
@@ -181,6 +184,16 @@ impl Sandbox {
         }
         report
     }
+}
+
+/// What an output says of settings of git that the sandbox has held, however the command ended: git goes on without them.
+pub(super) fn kept_settings(output: &str) -> Option<&'static str> {
+    let output = output.to_lowercase();
+    KEPT_SETTINGS.iter().any(|words| output.contains(words)).then_some(
+        "note: this is the sandbox: commands in it cannot change git's settings, so what git wanted to write there (which branch \
+         another one follows, a remote) is not set, whatever its exit code. If it is needed, call run_command again with \
+         \"unsandboxed\": true and the reason; the user is asked",
+    )
 }
 
 /// What the output of a command that failed says of the sandbox, when that may be why.

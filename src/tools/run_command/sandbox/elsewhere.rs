@@ -1,6 +1,7 @@
 //! Systems without a sandbox: a command has the user's consent, and all of the user's rights.
 
 use std::{
+    convert::Infallible,
     ffi::{OsStr, OsString},
     io,
     path::{Path, PathBuf},
@@ -18,7 +19,11 @@ pub struct Powers(());
 pub(in crate::tools::run_command) enum Plan {}
 
 impl Plan {
-    pub(in crate::tools::run_command) fn arrived(&self) -> Option<String> {
+    pub(in crate::tools::run_command) async fn arrived(&self) -> Option<String> {
+        match *self {}
+    }
+
+    pub(in crate::tools::run_command) async fn look_meanwhile(&self, _said: &mut String) -> Infallible {
         match *self {}
     }
 }

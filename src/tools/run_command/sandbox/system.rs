@@ -2,6 +2,7 @@
 //! a filter of system calls for sockets.
 
 mod arrivals;
+mod beneath;
 mod calls;
 mod entry;
 mod files;
@@ -12,15 +13,18 @@ mod mounts;
 mod namespaces;
 mod plan;
 mod powers;
+mod repositories;
+mod settings;
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{Sandbox, report::Wall};
-use arrivals::Absent;
 use plan::{Network, Walls};
+use repositories::Held;
 
 pub use entry::enter;
 pub use powers::Powers;
@@ -52,7 +56,7 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
     let real = |path: &Path| fs::canonicalize(path).ok();
     let allowed: Vec<_> = sandbox.writable.iter().filter_map(|path| real(path)).collect();
     let temporary = sandbox.temporary.iter().filter_map(|path| real(path));
-    let repositories: Vec<_> = roots.iter().filter_map(|root| hidden::repository_of(root)).collect();
+    let repositories: Vec<_> = roots.iter().filter_map(|root| repositories::repository_of(root)).collect();
     let writable = roots.iter().cloned().chain(temporary).chain(allowed.iter().cloned());
     let mut plan = Plan {
         walls,
@@ -60,24 +64,26 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
         writable: writable.chain(repositories.iter().cloned()).collect(),
         ..Plan::default()
     };
-    let mut settings = Vec::new();
     plan.hidden = hidden::of_user(sandbox.home.as_deref(), &sandbox.private);
     let of_user = plan.hidden.clone();
+    let mut found = hidden::in_workspace(roots, sandbox.home.as_deref());
+    for repository in repositories {
+        found.held.version_control(repositories::GIT, repository, None, sandbox.home.as_deref(), roots);
+    }
+    let Held { fixed, anchored, made, absent, repositories } = found.held;
+    found.survey.holds(repositories);
     if walls.namespaces {
-        let mut found = hidden::in_workspace(roots);
-        for repository in repositories {
-            found.version_control(repository);
-        }
+        found.survey.misses(absent);
         plan.hidden_here = found.secrets.iter().filter_map(|path| relative(path, roots)).collect();
         plan.secrets = Some(found.secrets.clone());
         plan.hidden.append(&mut found.secrets);
         plan.hidden.extend(hidden::sockets().into_iter().filter(|path| !lies_in(path, roots)));
-        (plan.fixed, plan.anchored, plan.made) = (found.fixed, found.anchored, found.made);
-        settings = found.absent;
+        (plan.fixed, plan.anchored, plan.made) = (fixed, anchored, made);
         let held = plan.fixed.iter().chain(&plan.anchored).chain(&of_user);
         let above: Vec<_> = held.flat_map(|path| above(path, &plan.writable)).collect();
         plan.anchored.extend(above);
     }
+    plan.survey = Arc::new(found.survey);
     plan.hidden_here.retain(|path| !allowed.iter().any(|allowed| allowed.ends_with(path)));
     // What the user opened or named is meant to be seen.
     plan.hidden.retain(|path| !allowed.contains(path) && !roots.iter().any(|root| root.starts_with(path)));
@@ -85,7 +91,6 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
         paths.sort_unstable();
         paths.dedup();
     }
-    plan.absent = Absent::now(roots, settings);
     Some(plan)
 }
 
@@ -103,7 +108,8 @@ pub(super) fn kept_only(powers: &Powers) -> Option<Plan> {
 
 /// What is not found out about a workspace, and so not hidden in it.
 pub(super) fn not_looked_at(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<String> {
-    let is_looked_at = sandbox.launcher.powers().namespaces.is_err() || hidden::in_workspace(roots).is_whole;
+    let is_looked_at =
+        sandbox.launcher.powers().namespaces.is_err() || hidden::in_workspace(roots, None).is_whole;
     (!is_looked_at).then(|| {
         "secrets and git's settings in the workspace: it is too large to find them all, so that some deep in it can be read \
          or changed"

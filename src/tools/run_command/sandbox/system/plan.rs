@@ -1,12 +1,15 @@
 //! What one command is held to, as askls decides it and as the process that will be the command reads it.
 
 use std::{
+    convert::Infallible,
     ffi::{OsStr, OsString},
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
-use super::arrivals::Absent;
+use super::arrivals::Survey;
 
 /// The walls around one command. Each that is named is put up, or the command does not run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +27,7 @@ pub(in crate::tools::run_command) struct Plan {
     /// Folders that are made, empty, where they are not there, so that they can be held like the others.
     pub(super) made: Vec<PathBuf>,
     /// For askls to look at afterwards; it is not sent.
-    pub(super) absent: Absent,
+    pub(super) survey: Arc<Survey>,
     /// What of `hidden` lies in the workspace, relative to its root. For askls; it is not sent.
     pub(super) hidden_here: Vec<String>,
     /// The files of the workspace that hold secrets, whether they are hidden or not; `None` when they were not looked for. For
@@ -59,6 +62,15 @@ pub(super) enum Network {
 /// Longest plan that is read: thousands of long paths.
 pub(super) const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
+/// Between two looks while a command runs.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// The same for the few names that git would obey in the repositories that are there.
+const LOOK_FOR_SETTINGS_EVERY: Duration = Duration::from_millis(100);
+
+/// How many times as long as a look takes there is none: in a large workspace they must not take the machine.
+const LEAST_REST: u32 = 20;
+
 const WALLS: &str = "walls";
 const NETWORK: &str = "network";
 const PATHS: [&str; 5] = ["write", "hide", "fix", "anchor", "make"];
@@ -73,9 +85,32 @@ impl Plan {
         self.secrets.as_deref()
     }
 
-    /// See [`Absent::arrived`].
-    pub(in crate::tools::run_command) fn arrived(&self) -> Option<String> {
-        self.absent.arrived()
+    /// See [`Survey::arrived`].
+    pub(in crate::tools::run_command) async fn arrived(&self) -> Option<String> {
+        let survey = Arc::clone(&self.survey);
+        tokio::task::spawn_blocking(move || survey.arrived()).await.ok().flatten()
+    }
+
+    /// Looks from time to time for what may not be there even while the command runs, since the user may use version control
+    /// then; adds to `said` what it put aside. Never ends by itself; dropped, it ends within one look.
+    pub(in crate::tools::run_command) async fn look_meanwhile(&self, said: &mut String) -> Infallible {
+        if self.survey.is_empty() {
+            return std::future::pending().await;
+        }
+        let mut next_look = Instant::now() + LOOK_EVERY;
+        let mut rest = LOOK_FOR_SETTINGS_EVERY;
+        loop {
+            tokio::time::sleep(rest).await;
+            let (survey, started) = (Arc::clone(&self.survey), Instant::now());
+            let is_full = started >= next_look;
+            let looking = move || if is_full { survey.put_aside() } else { survey.put_aside_settings() };
+            said.extend(tokio::task::spawn_blocking(looking).await.ok().flatten());
+            let wait = started.elapsed() * LEAST_REST;
+            match is_full {
+                true => next_look = Instant::now() + LOOK_EVERY.max(wait),
+                false => rest = LOOK_FOR_SETTINGS_EVERY.max(wait),
+            }
+        }
     }
 
     /// What is to be said of hidden files that an output speaks of; `None` when it speaks of none. Programs that find a file and cannot
@@ -205,7 +240,7 @@ mod tests {
             fixed: vec!["/project/.git/config".into()],
             anchored: vec!["/project/.git".into()],
             made: vec!["/project/.git/hooks".into()],
-            absent: Absent::default(),
+            survey: Arc::default(),
             hidden_here: Vec::new(),
             secrets: None,
         };
