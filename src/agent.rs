@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub use approval::{Answer, ApprovalPolicy, Approvals, Approver, Outside, Question, Rule, Rules};
-pub use edits::{EditApplier, EditFate, EditOutcome, Reach};
+pub use edits::{EditApplier, EditFate, EditOutcome, Occasion, Reach};
 pub use guardrails::{Guard, Guardrails};
 pub use limits::{Limits, OnLimit, RepeatedCalls, UnknownTools};
 pub use prompt::{Focus, Mode, UserInput};
@@ -74,7 +74,7 @@ pub struct TurnContext {
     pub approver: Arc<dyn Approver>,
     /// What is asked before anything goes in, runs, is answered or comes out.
     pub guardrails: Guardrails,
-    /// Applies the edits of each step before the next one; without it they stay staged for the face to take at the end.
+    /// Applies edits while the turn goes on; without it they stay staged for the face to take at the end.
     pub applier: Option<Arc<dyn EditApplier>>,
     /// What the thread has running in the background.
     pub jobs: Jobs,

@@ -7,6 +7,7 @@ mod project;
 mod status;
 mod undo;
 mod view;
+mod writer;
 mod written;
 
 use std::{
@@ -78,7 +79,8 @@ pub struct AskArguments {
     /// What goes ahead without a question: only reading, edits, or everything including commands.
     #[arg(long, value_name = "WHAT", value_parser = ["none", "edits", "all"])]
     approve: Option<String>,
-    /// Write the edits once the agent has answered; otherwise they are only printed, as a diff.
+    /// Write the edits: before each command of the agent, which then sees them, and once it has answered. Otherwise they are
+    /// only printed, as a diff.
     #[arg(long)]
     apply: bool,
     /// What is wanted: an answer, with edits only where you ask for a change; a change; or a plan, for which the agent only

@@ -190,15 +190,25 @@ pub(crate) const STAGED: &str =
     "Staged as a proposal: nothing is on disk yet, and the user decides whether to apply it.";
 
 /// The same where nobody is asked any more.
-pub(crate) const STAGED_TO_APPLY: &str = "Staged: nothing is on disk yet; it is applied when the turn ends.";
+const STAGED_TO_APPLY: &str = "Staged: nothing is on disk yet; it is applied when the turn ends.";
+
+/// The same where commands are to see it.
+const STAGED_FOR_COMMANDS: &str = "Staged: nothing is on disk yet; it is written before the next command runs, and otherwise when the turn ends.";
 
 /// What a staged edit answers: what it did, and what that is worth.
 fn staged(files: &TurnFiles, report: &str) -> String {
     let worth = match files.outlook() {
         Outlook::Proposed => STAGED,
         Outlook::Applied => STAGED_TO_APPLY,
+        Outlook::Written => STAGED_FOR_COMMANDS,
     };
     format!("{}\n{worth}", report.trim_end())
+}
+
+/// What a staged edit answers without what it is worth, for whoever knows better by now.
+pub(crate) fn without_worth(answer: &str) -> &str {
+    let worths = [STAGED, STAGED_TO_APPLY, STAGED_FOR_COMMANDS];
+    worths.iter().find_map(|worth| answer.strip_suffix(worth)).unwrap_or(answer).trim_end()
 }
 
 fn fault(error: &tokio::task::JoinError) -> ToolError {

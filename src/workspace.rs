@@ -32,6 +32,7 @@ mod suggest;
 pub mod surroundings;
 #[cfg(test)]
 mod testing;
+mod total;
 mod turn_files;
 mod walk;
 
@@ -47,6 +48,7 @@ pub use error::FileError;
 pub use overlay::Overlay;
 pub use paths::FilePath;
 pub use surroundings::Surroundings;
+pub use total::Total;
 pub use turn_files::{Outlook, Purpose, StagedChange, TurnFiles};
 
 use roots::{Located, Roots};

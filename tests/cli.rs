@@ -6,6 +6,8 @@
 mod support {
     pub(crate) mod model;
 }
+#[path = "cli/apply.rs"]
+mod apply;
 #[path = "cli/hooks.rs"]
 mod hooks;
 #[cfg(unix)]
@@ -477,7 +479,10 @@ async fn an_edit_that_is_going_to_be_written_is_not_called_proposed() {
     let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
     place.run(&["ask", "--apply", "go"]).await.assert_code(0);
     let told = model.request(2).await.json.to_string();
-    assert!(told.contains("Staged: nothing is on disk yet; it is applied when the turn ends."), "{told}");
+    assert!(
+        told.contains("Staged: nothing is on disk yet; it is written before the next command runs"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! call order.
 
 mod consent;
+mod editing;
 mod refusal;
 mod running;
 
@@ -15,7 +16,6 @@ use futures::{StreamExt, stream};
 use crate::{
     protocol::{Event, ToolCall, ToolOutput},
     tools::{Effect, Prepared, ToolError, output::one_line},
-    workspace::FilePath,
 };
 
 use super::{
@@ -26,6 +26,7 @@ use super::{
     limits::LoopGuard,
     withheld,
 };
+use editing::{answer_held, command, edit};
 use refusal::Refusal;
 use running::{Watcher, run_one};
 
@@ -90,10 +91,7 @@ pub(super) async fn run(
     let mut held = Vec::new();
     run_all(agent, thread, calls, guard, context, events, &mut held).await;
     edits::settle(&mut held, context).await;
-    for call in held {
-        call.answered.tell(events);
-        keep(thread, guard, call.answered, context).await;
-    }
+    answer_held(thread, held, guard, context, events).await;
 }
 
 /// Calls that have staged edits which are to be applied at once are held, unanswered.
@@ -130,11 +128,14 @@ async fn run_all(
         if context.cancel.is_cancelled() {
             return;
         }
-        let is_edit = matches!(&admitted, Admitted::Ready(_, prepared) if prepared.effect == Effect::Edit);
-        if is_edit {
-            held.extend(edit(thread, admitted, guard, context, events).await);
-        } else {
-            answer_all(thread, vec![admitted], guard, context, events).await;
+        let effect = match &admitted {
+            Admitted::Ready(_, prepared) => Some(prepared.effect),
+            Admitted::Refused { .. } => None,
+        };
+        match effect {
+            Some(Effect::Edit) => held.extend(edit(thread, admitted, guard, context, events).await),
+            Some(Effect::Execute) => command(thread, admitted, guard, context, events, held).await,
+            _ => answer_all(thread, vec![admitted], guard, context, events).await,
         }
     }
     answer_all(thread, readers, guard, context, events).await;
@@ -216,30 +217,6 @@ async fn answer_all(
     }
 }
 
-/// Runs a call that may stage edits, and shows them; gives it back when its answer depends on what becomes of them.
-async fn edit(
-    thread: &mut Thread,
-    admitted: Admitted,
-    guard: &mut LoopGuard,
-    context: &TurnContext,
-    events: &Events<'_>,
-) -> Option<Held> {
-    let answered = answer(admitted, context, events).await?;
-    if context.applier.is_none() {
-        answered.tell(events);
-        keep(thread, guard, answered, context).await;
-        report_edits(context, events).await;
-        return None;
-    }
-    let paths = report_edits(context, events).await;
-    if !answered.output.is_error && !paths.is_empty() {
-        return Some(Held { answered, paths });
-    }
-    answered.tell(events);
-    keep(thread, guard, answered, context).await;
-    None
-}
-
 /// Counts a call's answer and puts it into the thread: from here on the model knows it.
 async fn keep(thread: &mut Thread, guard: &mut LoopGuard, answered: Answered, context: &TurnContext) {
     let Answered { call, mut output, refusal, .. } = answered;
@@ -297,23 +274,4 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let text = if text.is_empty() { "(no output)".to_owned() } else { text };
     let output = ToolOutput { call_id: call.id.clone(), text, is_error };
     Some(Answered { call, output, refusal, ending, duration: started.elapsed() })
-}
-
-/// Tells the face what was staged since it was last told, and gives the files concerned.
-async fn report_edits(context: &TurnContext, events: &Events<'_>) -> Vec<FilePath> {
-    let files = context.files.clone();
-    let changes = tokio::task::spawn_blocking(move || {
-        let changes = files.drain_changes().into_iter();
-        changes.map(|edit| (edit.diff(), edit.path)).collect::<Vec<_>>()
-    })
-    .await;
-    let changes = changes.unwrap_or_else(|error| {
-        tracing::error!(%error, "staged edits could not be shown");
-        Vec::new()
-    });
-    let tell = |(diff, path): (String, FilePath)| {
-        events.emit(&Event::EditProposed { path: path.to_string(), diff });
-        path
-    };
-    changes.into_iter().map(tell).collect()
 }

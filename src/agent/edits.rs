@@ -1,5 +1,5 @@
-//! Edits that are applied while the turn goes on: the face applies them after the calls of a step, and the outputs of
-//! the calls tell the model what became of them.
+//! Edits that are applied while the turn goes on: the face applies them after the calls of a step, or before a command,
+//! and the outputs of the calls tell the model what became of them.
 
 use std::{collections::BTreeSet, panic::AssertUnwindSafe};
 
@@ -12,14 +12,27 @@ use super::{TurnContext, calls::Answered};
 const AS_BEFORE: &str = "The file is as it was before this step.";
 const READ_AGAIN: &str =
     "Read what was not wholly applied before you change it again; make nothing again that is there.";
+const UNSEEN: &str = "note: the command ran without these edits of yours, which were not applied";
 
 /// Applies staged edits.
 pub trait EditApplier: Send + Sync {
+    fn occasion(&self) -> Occasion;
+
     /// Applies what the turn has staged for these paths, with what is tied to it, in one step; gives one outcome for
     /// each file concerned. What was applied or was not is staged no longer, what is only proposed still is.
     ///
     /// Dropping the future leaves staged what has not come about by then.
     fn apply(&self, paths: BTreeSet<FilePath>) -> BoxFuture<'_, Vec<EditOutcome>>;
+}
+
+/// When staged edits are applied while the turn goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// Those of each step, when its calls have run, and before a command that follows them in it.
+    EachStep,
+    /// All, before a command runs, since it sees the disk; and those of each step while a job goes on in the background.
+    /// Whatever no command had to see is left for the end of the turn.
+    Commands,
 }
 
 /// What became of the staged edit of one file.
@@ -44,6 +57,8 @@ pub enum EditFate {
 /// How far an applied edit has come; the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
+    /// It was written to the disk, without an editor.
+    Disk,
     /// The disk has it: everybody sees it.
     Saved,
     /// It stands in an open buffer, which is not saved: the tools see it, commands do not.
@@ -56,6 +71,7 @@ impl Reach {
     /// What the model has to know of it.
     fn told(self) -> &'static str {
         match self {
+            Self::Disk => "Applied: the disk has it.",
             Self::Saved => "Applied in the user's editor, and saved.",
             Self::Buffer => {
                 "Applied in the user's editor, but not saved: read_file and search see it; commands see the file on \
@@ -76,22 +92,61 @@ pub(super) struct Held {
     pub(super) paths: Vec<FilePath>,
 }
 
+/// Whether the outputs of calls that stage edits wait for what becomes of these when the step ends.
+pub(super) fn wait_for_step(context: &TurnContext) -> bool {
+    context.applier.as_ref().is_some_and(|applier| match applier.occasion() {
+        Occasion::EachStep => true,
+        Occasion::Commands => !context.jobs.running().is_empty(),
+    })
+}
+
 /// Has the edits of a step applied and writes into the outputs what became of them. A cancelled turn applies nothing
 /// more: its edits stay staged, as the outputs say.
 pub(super) async fn settle(held: &mut [Held], context: &TurnContext) {
-    let Some(applier) = &context.applier else { return };
-    if held.is_empty() || context.cancel.is_cancelled() {
-        return;
+    let paths = paths_of(held);
+    apply(held, paths, context).await;
+}
+
+/// The same before a command runs: it is to see what the calls before it have made, and those of earlier steps where they
+/// wait for that. Gives what has to be said with the command's output: edits of earlier steps that it did not see.
+pub(super) async fn settle_for_command(held: &mut [Held], context: &TurnContext) -> Option<String> {
+    let mut paths = paths_of(held);
+    if context.applier.as_ref()?.occasion() == Occasion::Commands {
+        paths.extend(context.files.proposal().files.into_iter().map(|edit| edit.path));
     }
-    let paths: BTreeSet<_> = held.iter().flat_map(|call| call.paths.iter().cloned()).collect();
+    let untold = apply(held, paths, context).await?;
+    let unseen = untold.iter().filter_map(|outcome| match &outcome.fate {
+        EditFate::Applied(_) => None,
+        EditFate::Proposed(reason) | EditFate::NotApplied(reason) | EditFate::Part(reason) => {
+            Some(format!("{} ({reason})", outcome.path))
+        }
+    });
+    let unseen: Vec<_> = unseen.collect();
+    (!unseen.is_empty()).then(|| format!("{UNSEEN}: {}\n{READ_AGAIN}", unseen.join("; ")))
+}
+
+fn paths_of(held: &[Held]) -> BTreeSet<FilePath> {
+    held.iter().flat_map(|call| call.paths.iter().cloned()).collect()
+}
+
+/// Gives the outcomes of files that no held call is about; `None` when nothing was to be done or the turn was cancelled
+/// meanwhile.
+async fn apply(
+    held: &mut [Held],
+    paths: BTreeSet<FilePath>,
+    context: &TurnContext,
+) -> Option<Vec<EditOutcome>> {
+    let applier = context.applier.as_ref()?;
+    if paths.is_empty() || context.cancel.is_cancelled() {
+        return None;
+    }
+    let fault = paths.clone();
     let applying = AssertUnwindSafe(applier.apply(paths)).catch_unwind();
-    let Some(applied) = context.cancel.run_until_cancelled(applying).await else { return };
-    let Ok(outcomes) = applied else {
-        let fate = EditFate::Proposed("applying it failed by a fault inside askls".to_owned());
-        held.iter_mut().for_each(|call| tell(&mut call.answered.output, &[&fate]));
-        return;
-    };
-    for call in held {
+    let outcomes = context.cancel.run_until_cancelled(applying).await?.unwrap_or_else(|_panic| {
+        let fate = || EditFate::Proposed("applying it failed by a fault inside askls".to_owned());
+        fault.into_iter().map(|path| EditOutcome { path, fate: fate() }).collect()
+    });
+    for call in held.iter_mut() {
         let mut meant: Vec<&EditOutcome> =
             outcomes.iter().filter(|outcome| call.paths.contains(&outcome.path)).collect();
         if meant.is_empty() {
@@ -106,6 +161,8 @@ pub(super) async fn settle(held: &mut [Held], context: &TurnContext) {
         let fates: Vec<_> = meant.iter().map(|outcome| &outcome.fate).collect();
         tell(&mut call.answered.output, &fates);
     }
+    let told = paths_of(held);
+    Some(outcomes.into_iter().filter(|outcome| !told.contains(&outcome.path)).collect())
 }
 
 /// What the model has to know of a call of which only a part came about. `None` when nothing did, or all.
@@ -154,7 +211,7 @@ fn tell(output: &mut ToolOutput, fates: &[&EditFate]) {
         output.text.push_str(&format!("\nIt was not applied at once: {reasons}."));
         return;
     }
-    let report = output.text.strip_suffix(tools::STAGED).unwrap_or(&output.text).trim_end();
+    let report = tools::without_worth(&output.text);
     let reach = fates.iter().filter_map(|fate| match fate {
         EditFate::Applied(reach) => Some(*reach),
         _ => None,

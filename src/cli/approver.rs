@@ -95,8 +95,7 @@ impl Terminal {
         }
     }
 
-    /// Asks whether these edits may be written, of which the user has seen the diff: editors and shells run what their
-    /// files say.
+    /// Asks whether these edits may be written, and shows them: editors and shells run what their files say.
     ///
     /// # Errors
     /// Why they may not.
@@ -104,7 +103,8 @@ impl Terminal {
         let paths: Vec<_> = edits.files.iter().map(|file| visible_path(file.path.as_str())).collect();
         let head =
             "Editors and shells run what these files say without asking, so write them only if you trust it:";
-        match self.answer_to(&Asked::once(head, &paths.join("\n")), understand_once).await {
+        let body = format!("{}\n{}", paths.join("\n"), edits.diff());
+        match self.answer_to(&Asked::once(head, &body), understand_once).await {
             Ok(Answer::AllowOnce | Answer::AllowForThread | Answer::AllowAlways) => Ok(()),
             Ok(Answer::Deny { .. } | Answer::Unanswered { .. }) => Err("the user said no"),
             Err(reason) => Err(reason),

@@ -4,7 +4,7 @@ use std::{
     io::{self, IsTerminal as _, Read as _},
     path::PathBuf,
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -12,18 +12,15 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     agent::{
-        Agent, Approver, EventSink as _, Limits, Mode, OnLimit, Thread, TurnContext, TurnResult, UserInput,
+        Agent, Approver, EditApplier, EventSink as _, Limits, Mode, OnLimit, Thread, TurnContext, TurnResult,
+        UserInput,
     },
     config::{Environment, KeptRules, Settings},
     model::{ModelError, select},
     protocol::{Event, StopReason, ThreadId, Usage, tokens_in_short},
     signals::Signals,
     tools::{Toolbox, jobs::Jobs},
-    workspace::{
-        EditProposal, Outlook, TurnFiles, Workspace,
-        checkpoints::{Checkpoints, TurnMark, Unapplied},
-        edit::Conflict,
-    },
+    workspace::{Outlook, TurnFiles, Workspace, checkpoints::TurnMark},
 };
 
 use super::{
@@ -32,11 +29,14 @@ use super::{
     complain, here,
     printer::Printer,
     view::{Detail, Format, Style, at_limit},
-    written::{NotWritten, Written},
+    writer::{End, Keeper, Writer, counted},
 };
 
 /// Longest prompt from stdin: far more than any model's window holds.
 const LONGEST_PROMPT: u64 = 16 << 20;
+
+/// What is said of edits that wait.
+const COMMANDS_RAN_WITHOUT: &str = "the commands of this turn ran without the edits above";
 
 /// How long a turn that is given up may take to end its child processes.
 const LAST_MOMENT: Duration = Duration::from_millis(300);
@@ -56,7 +56,7 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     for warning in loaded.warnings_beside_error() {
         printer.notice(format!("warning: {warning}"));
     }
-    let outlook = if arguments.apply { Outlook::Applied } else { Outlook::Proposed };
+    let outlook = if arguments.apply { Outlook::Written } else { Outlook::Proposed };
     let folder = arguments.common.root.is_default().then(|| folder_in(&roots)).flatten();
     let files = TurnFiles::new(Arc::new(Workspace::new(roots))).with_outlook(outlook);
     let files = files.with_masking(loaded.settings.masking());
@@ -64,6 +64,19 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     let cancel = CancellationToken::new();
     let jobs = Jobs::default();
     let terminal = terminal(&printer, loaded.settings.approval_timeout(), loaded.settings.kept_rules())?;
+    let thread = Thread::new();
+    let thread_id = thread.id().clone();
+    let keeper =
+        Keeper { folder: loaded.settings.checkpoints_folder(), turn: TurnMark::new(&thread_id, &prompt) };
+    let writer = arguments.apply.then(|| {
+        Arc::new(Writer {
+            files: Arc::clone(&files),
+            printer: printer.clone(),
+            terminal: terminal.clone(),
+            keeper: Arc::new(keeper),
+            account: Arc::default(),
+        })
+    });
     let context = TurnContext {
         files: Arc::clone(&files),
         events: Arc::new(printer.clone()),
@@ -72,15 +85,11 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
             None => Arc::new(Nobody { printer: printer.clone() }),
         },
         guardrails: loaded.settings.guardrails(),
-        applier: None,
+        applier: writer.clone().map(|writer| writer as Arc<dyn EditApplier>),
         jobs: jobs.clone(),
         cancel: cancel.clone(),
         last_step: CancellationToken::new(),
     };
-    let thread = Thread::new();
-    let thread_id = thread.id().clone();
-    let keeper =
-        Keeper { folder: loaded.settings.checkpoints_folder(), turn: TurnMark::new(&thread_id, &prompt) };
     let mode = arguments.mode.unwrap_or_default().mode();
     let input = UserInput { prompt, mode, folder, ..UserInput::default() };
     let turn = turn(loaded.settings, thread, input, context, printer.clone(), style.format);
@@ -99,6 +108,9 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
                         printer.emit(&end_of(&thread_id, &uncounted(StopReason::Cancelled, Some(detail))));
                     }
                     jobs.end().await;
+                    if let Some(writer) = &writer {
+                        let _ = tokio::time::timeout(LAST_MOMENT, writer.report(End::Stopped)).await;
+                    }
                     let _ = tokio::time::timeout(LAST_MOMENT, printer.flush()).await;
                     return Ok(Exit::Turn(StopReason::Cancelled));
                 }
@@ -110,21 +122,12 @@ pub(super) async fn run(arguments: AskArguments, environment: &Environment) -> a
     }
     jobs.end().await;
     let exit = match ended {
-        Ok(result) => {
-            let keeper = arguments.apply.then_some(keeper);
-            let finish = finish(
-                &result,
-                files.proposal(),
-                &files,
-                &printer,
-                terminal.as_deref(),
-                keeper,
-                &mut signals,
-            );
-            finish.await
-        }
+        Ok(result) => finish(&result, &files, &printer, writer.as_deref(), &mut signals).await,
         Err(error) => {
             printer.notice(format!("error: the turn broke off, which is a fault of askls: {error}"));
+            if let Some(writer) = &writer {
+                writer.report(End::Unfinished).await;
+            }
             Exit::Turn(StopReason::Interrupted)
         }
     };
@@ -223,119 +226,40 @@ fn exceeded(result: &TurnResult, limits: &Limits) -> Vec<String> {
     tokens.into_iter().chain(cost).map(beyond).collect()
 }
 
-/// Shows the edits, and writes them when that was asked for and the agent came to its end: half of a change is none.
+/// Shows the edits, and writes those that are still staged when the agent came to its end, if that was asked for.
 async fn finish(
     result: &TurnResult,
-    proposal: EditProposal,
-    files: &Arc<TurnFiles>,
+    files: &TurnFiles,
     printer: &Printer,
-    terminal: Option<&Terminal>,
-    apply: Option<Keeper>,
+    writer: Option<&Writer>,
     signals: &mut Signals,
 ) -> Exit {
     let exit = Exit::Turn(result.stop_reason);
-    if proposal.is_empty() {
+    let Some(writer) = writer else {
+        let proposal = files.proposal();
+        if !proposal.is_empty() {
+            printer.diff(proposal.diff());
+            let count = counted(&proposal);
+            printer.notice(format!("nothing was written: --apply writes this change of {count}"));
+        }
+        if files.commands_ran_without() {
+            printer.notice(COMMANDS_RAN_WITHOUT);
+        }
         return exit;
-    }
-    printer.diff(proposal.diff());
-    let count = match proposal.files.len() {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
     };
-    let Some(keeper) = apply else {
-        printer.notice(format!("nothing was written: --apply writes this change of {count}"));
-        return exit;
-    };
+    printer.diff(writer.whole().await.diff());
     if !result.is_whole() {
-        printer.notice(format!(
-            "nothing was written: this change of {count} is not whole, since the agent did not come to its end"
-        ));
+        writer.report(End::Unfinished).await;
         return exit;
     }
-    let (run_unasked, others) = proposal.clone().split_run_unasked();
-    let may_write = match terminal {
-        _ if run_unasked.is_empty() => Ok(()),
-        None => Err("nobody can be asked, since askls runs without a terminal"),
-        Some(terminal) => tokio::select! {
-            may_write = terminal.may_write(&run_unasked) => may_write,
-            () = signals.next() => {
-                printer.notice("nothing was written");
-                return Exit::Turn(StopReason::Cancelled);
-            }
-        },
-    };
-    let Err(reason) = may_write else { return write(proposal, files, printer, keeper, exit).await };
-    let written = match others.is_empty() {
-        true => exit,
-        false => write(others, files, printer, keeper, exit).await,
-    };
-    let reason =
-        format!("editors and shells run what it says, so it is only written after a yes, and {reason}");
-    printer.not_written(NotWritten::all(&run_unasked, &reason));
-    if written == exit { Exit::NotWritten } else { written }
-}
-
-/// Writes the edits; `exit` is the turn's own, which stays when all goes well.
-async fn write(
-    proposal: EditProposal,
-    files: &TurnFiles,
-    printer: &Printer,
-    keeper: Keeper,
-    exit: Exit,
-) -> Exit {
-    let workspace = Arc::clone(files.workspace());
-    let written: Vec<_> = proposal.files.iter().map(Written::of).collect();
-    let write = move || keeper.apply(&proposal, &workspace);
-    match tokio::task::spawn_blocking(write).await {
-        Ok(Ok(kept)) => {
-            printer.written(written);
-            if let Err(error) = kept {
-                printer.notice(format!("warning: askls undo cannot take this back: {error}"));
-            }
-            exit
-        }
-        Ok(Err(conflicts)) => {
-            let reasons =
-                conflicts.into_iter().map(|conflict| NotWritten::new(&conflict.path, conflict.reason));
-            printer.not_written(reasons.collect());
-            printer.notice("nothing was written");
-            Exit::NotWritten
-        }
-        Err(error) => {
-            printer.notice(format!("writing broke off, which is a fault of askls: {error}"));
-            Exit::NotWritten
+    tokio::select! {
+        () = writer.write_rest() => {}
+        () = signals.next() => {
+            writer.report(End::Stopped).await;
+            return Exit::Turn(StopReason::Cancelled);
         }
     }
-}
-
-/// Writes edits, and keeps what they replace first, so that `askls undo` can take them back.
-struct Keeper {
-    /// `None` when no checkpoints are kept.
-    folder: Option<PathBuf>,
-    turn: TurnMark,
-}
-
-impl Keeper {
-    /// Gives whether the edits were kept. Those that cannot be are written all the same: every file is exactly what its
-    /// edit was made for and the user was shown, or nothing is written.
-    fn apply(&self, proposal: &EditProposal, workspace: &Workspace) -> Result<io::Result<()>, Vec<Conflict>> {
-        let kept = match self.kept(proposal, workspace) {
-            Some(Ok(())) => return Ok(Ok(())),
-            Some(Err(Unapplied::Conflicts(conflicts))) => return Err(conflicts),
-            Some(Err(Unapplied::NotKept(error))) => Err(error),
-            None => Ok(()),
-        };
-        proposal.apply_to_disk(workspace)?;
-        Ok(kept)
-    }
-
-    /// `None` when no checkpoints are kept.
-    fn kept(&self, proposal: &EditProposal, workspace: &Workspace) -> Option<Result<(), Unapplied>> {
-        let folder = self.folder.as_ref()?;
-        let now = SystemTime::now();
-        let opened = Checkpoints::open(folder, &workspace.roots(), now).map_err(Unapplied::NotKept);
-        Some(opened.and_then(|checkpoints| checkpoints.apply(&self.turn, proposal, workspace, now)))
-    }
+    if writer.report(End::Whole).await { exit } else { Exit::NotWritten }
 }
 
 /// The end of a turn that has no other event to tell of it.

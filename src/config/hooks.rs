@@ -44,6 +44,7 @@ impl Settings {
                 folder,
                 timeout: table.timeout.map_or(DEFAULT_TIMEOUT, schema::Seconds::duration),
                 hidden_variable: self.values.api_key_env.clone(),
+                launcher: self.environment.launcher().cloned(),
             },
         }
     }

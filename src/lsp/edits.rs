@@ -54,6 +54,9 @@ pub(super) use undo::UndoParams;
 /// Longest reason in a result. It names files, whose names may be anything.
 const MAX_REASON: usize = 2000;
 
+/// What is said of edits that wait, or waited until the turn ended.
+const COMMANDS_RAN_WITHOUT: &str = "the commands of this turn ran without its edits";
+
 /// What became of the edits of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EditsEnd {
@@ -65,6 +68,8 @@ pub(super) struct EditsEnd {
     pub(super) question: Option<u64>,
     /// Files that were changed in the editor and are not saved.
     pub(super) unsaved: Vec<FilePath>,
+    /// Whether commands ran while edits waited.
+    unseen: bool,
 }
 
 impl EditsEnd {
@@ -73,12 +78,13 @@ impl EditsEnd {
     }
 
     fn of(word: EditsWord, files: Vec<String>, reason: Option<String>) -> Self {
-        Self { word, files, reason, question: None, unsaved: Vec::new() }
+        Self { word, files, reason, question: None, unsaved: Vec::new(), unseen: false }
     }
 
-    /// What the user has to be told of files that are not saved.
-    pub(super) fn not_saved(&self) -> Option<String> {
-        names::not_saved(&self.unsaved)
+    /// What the user has to be told besides.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let unseen = self.unseen.then(|| COMMANDS_RAN_WITHOUT.to_owned());
+        unseen.into_iter().chain(names::not_saved(&self.unsaved)).collect()
     }
 }
 
@@ -198,6 +204,7 @@ impl Session {
         unsaved.retain(|path| !end.unsaved.contains(path));
         end.unsaved.append(&mut unsaved);
         end.unsaved.sort();
+        end.unseen = files.commands_ran_without();
         end
     }
 

@@ -179,7 +179,7 @@ impl Turn {
         }
         if let Some(announcement) = &mut announcement {
             let jobs = run_on(&self.session.jobs(thread_id).running());
-            edits.not_saved().iter().chain(&jobs).for_each(|note| announcement.add(note));
+            edits.notes().iter().chain(&jobs).for_each(|note| announcement.add(note));
         }
         let in_question = question.and_then(|_| {
             // An answer that opens as a document asks nothing.

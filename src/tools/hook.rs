@@ -1,19 +1,23 @@
 //! A program of the user's that is given one text and prints one answer. It is part of their settings, as the command
 //! that prints a key, so it runs without consent and without a sandbox; it gets no keys, and ends when its time is up.
 
-use std::{path::PathBuf, pin::pin, process::Stdio, time::Duration};
+use std::{path::PathBuf, pin::pin, time::Duration};
 
 use futures::future::{FusedFuture, FutureExt};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
-    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{ChildStderr, ChildStdin, ChildStdout},
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     output::one_line,
-    run_command::{environment, tree::Tree},
+    run_command::{
+        kept::{Kept, Program},
+        sandbox::Launcher,
+        tree::Tree,
+    },
 };
 use crate::workspace::keys;
 
@@ -50,6 +54,8 @@ pub struct HookProgram {
     pub timeout: Duration,
     /// A variable that it must not see, beside those whose names tell that they are secret.
     pub hidden_variable: Option<String>,
+    /// By which it gets a keeper, with which it ends when askls is killed; `None` for one without.
+    pub launcher: Option<Launcher>,
 }
 
 /// Why there is no answer.
@@ -67,15 +73,18 @@ impl HookProgram {
         if cancel.is_cancelled() {
             return Err(HookFault::Cancelled);
         }
-        let mut command = Command::new(&self.program);
-        command
-            .args(&self.arguments)
-            .current_dir(&self.folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        environment::prepare(&mut command, self.hidden_variable.as_deref());
-        let mut tree = Tree::start(command)
+        if let Some(launcher) = self.launcher.clone() {
+            // A look at this machine, the first time.
+            let _ = tokio::task::spawn_blocking(move || launcher.powers().clone()).await;
+        }
+        let program = Program {
+            program: self.program.as_os_str(),
+            arguments: &self.arguments,
+            folder: &self.folder,
+            hidden_variable: self.hidden_variable.as_deref(),
+            input: asked,
+        };
+        let mut kept = Kept::start(self.launcher.as_ref(), &program)
             .map_err(|error| HookFault::Failed(format!("it could not be started: {error}")))?;
         let mut errors = Vec::new();
         let answer = tokio::select! {
@@ -85,9 +94,9 @@ impl HookProgram {
                 let within = self.timeout.as_secs_f64();
                 Err(HookFault::Failed(format!("it did not answer within {within} s")))
             }
-            answer = converse(&mut tree, asked, &mut errors) => answer.map_err(HookFault::Failed),
+            answer = converse(&mut kept, asked, &mut errors) => answer.map_err(HookFault::Failed),
         };
-        end(tree).await;
+        end(kept.tree).await;
         answer.map_err(|fault| match fault {
             HookFault::Failed(what) => HookFault::Failed(format!("{what}{}", last_line(&errors))),
             HookFault::Cancelled => HookFault::Cancelled,
@@ -96,8 +105,8 @@ impl HookProgram {
 }
 
 /// Talks to the program until it has ended. The error says what it did.
-async fn converse(tree: &mut Tree, asked: &[u8], errors: &mut Vec<u8>) -> Result<Vec<u8>, String> {
-    let (stdin, stdout, stderr) = tree.pipes();
+async fn converse(kept: &mut Kept, asked: &[u8], errors: &mut Vec<u8>) -> Result<Vec<u8>, String> {
+    let (stdin, stdout, stderr) = kept.tree.pipes();
     let mut answer = Vec::new();
     let talk = async {
         tokio::try_join!(tell(stdin, asked), listen(stdout, &mut answer), keep_end(stderr, errors))
@@ -107,10 +116,10 @@ async fn converse(tree: &mut Tree, asked: &[u8], errors: &mut Vec<u8>) -> Result
         let mut talk = pin!(talk.fuse());
         let status = tokio::select! {
             biased;
-            status = tree.shell_exit() => status,
+            status = kept.exit() => status,
             talked = &mut talk => {
                 talked?;
-                tree.shell_exit().await
+                kept.exit().await
             }
         };
         if !talk.is_terminated() {
@@ -119,14 +128,13 @@ async fn converse(tree: &mut Tree, asked: &[u8], errors: &mut Vec<u8>) -> Result
         }
         status
     };
-    match status {
-        Ok(status) if status.success() => Ok(answer),
-        Ok(status) => Err(format!("it ended with {status}")),
-        Err(error) => Err(format!("its end could not be awaited: {error}")),
+    match status? {
+        status if status.success() => Ok(answer),
+        status => Err(format!("it ended with {status}")),
     }
 }
 
-/// A program need not read what it is told.
+/// A program need not read what it is told; one that has a keeper was given it when it started.
 async fn tell(stdin: Option<ChildStdin>, asked: &[u8]) -> Result<(), String> {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(asked).await;
@@ -194,6 +202,7 @@ mod tests {
             folder: "/".into(),
             timeout,
             hidden_variable: Some("HOME".to_owned()),
+            launcher: None,
         }
     }
 

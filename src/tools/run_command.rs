@@ -4,7 +4,8 @@
 mod clean;
 #[cfg_attr(not(target_os = "linux"), path = "run_command/descendants/elsewhere.rs")]
 mod descendants;
-pub(super) mod environment;
+mod environment;
+pub(super) mod kept;
 mod pipe;
 mod process;
 mod recorder;
@@ -215,7 +216,7 @@ impl Tool for RunCommand {
                 }
                 Masking::Off => HeldKeys::default(),
             };
-            Ok((folder, !files.proposal().is_empty(), keeper, held))
+            Ok((folder, files.begin_command(), keeper, held))
         })
         .await?;
 

@@ -304,7 +304,13 @@ impl EditProposal {
     /// The edits of files that run by themselves ([`FileEdit::is_run_unasked`]), with what is tied to them, and the others.
     pub fn split_run_unasked(self) -> (Self, Self) {
         let marked = self.files.iter().filter(|file| file.is_run_unasked());
-        let meant: BTreeSet<_> = marked.flat_map(|file| self.together_with(&file.path)).collect();
+        let marked = marked.map(|file| file.path.clone()).collect();
+        self.split_with(&marked)
+    }
+
+    /// The edits of these paths with what is tied to them, and the others.
+    pub fn split_with(self, paths: &BTreeSet<FilePath>) -> (Self, Self) {
+        let meant: BTreeSet<_> = paths.iter().flat_map(|path| self.together_with(path)).collect();
         let (meant, others) = self.files.into_iter().partition(|file| meant.contains(&file.path));
         (Self { files: meant }, Self { files: others })
     }

@@ -72,6 +72,8 @@ pub enum Outlook {
     Proposed,
     /// They are applied without a further word of the user.
     Applied,
+    /// The same, and before each command that the turn runs.
+    Written,
 }
 
 #[derive(Debug, Default)]
@@ -88,6 +90,8 @@ struct State {
     /// What of the staged edits earlier turns have proposed.
     earlier: Option<Earlier>,
     let_in: LetIn,
+    /// Where something was staged while a command of the turn began, which sees only the disk.
+    unseen: BTreeSet<FilePath>,
 }
 
 /// What staging changes, to be put back.

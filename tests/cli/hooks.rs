@@ -220,3 +220,28 @@ async fn the_list_of_settings_shows_no_arguments_of_hooks() {
     assert!(ran.stdout.contains("tool of search: check"), "{ran:#?}");
     assert!(!ran.stdout.contains("password"), "{ran:#?}");
 }
+
+/// Nobody is left who could end it.
+// SPEC A7
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_hook_does_not_outlive_askls_when_that_is_killed() {
+    let sleep = format!("sleep 602.{}", std::process::id());
+    let model = FakeModel::start(Wire::Chat, []);
+    // What left its group and its session too. Opening the pipe for writing waits for who reads.
+    let place = hooked(&model, "input", &format!("setsid {sleep} & echo > started; {sleep}"), "");
+    let pipe = place.folder.path().join("config/askls/started");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = place.command(&["ask", "go"]).spawn().unwrap();
+    tokio::task::spawn_blocking(move || fs::read(pipe).unwrap()).await.unwrap();
+    assert!(is_running(&sleep));
+
+    child.kill().await.unwrap();
+
+    let gone = async {
+        while is_running(&sleep) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), gone).await.unwrap();
+}

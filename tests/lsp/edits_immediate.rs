@@ -458,3 +458,27 @@ fn nothing_in_the_words_of_an_editor_moves_a_cursor_or_turns_the_text() {
     assert!(result["detail"].as_str().unwrap().contains(shown), "{result}");
     assert!(last_output(&model.requests()[1]).contains(shown), "{}", last_output(&model.requests()[1]));
 }
+
+/// Whoever edits and runs the tests in one step means the edited files.
+#[test]
+fn a_command_sees_what_the_calls_before_it_in_its_step_have_made() {
+    on_every_wire(|wire| {
+        let project = Project::new("//- /a.txt\nA\n");
+        let step = edit("A", "B").call("run_command", json!({"command": "cat a.txt"}));
+        let model = FakeModel::start(wire, [step, text("Changed.")]);
+        let settings = json!({"edits": "immediate", "approvals": "all"});
+        let mut client = Client::builder(&project).model(&model).settings(settings).start();
+        client.on_request("workspace/applyEdit", {
+            let project = project.clone();
+            move |_| {
+                project.write("/a.txt", "B\n");
+                Answer::Apply
+            }
+        });
+
+        client.ask("Make it B, and look.");
+
+        let told = last_output(&model.requests()[1]);
+        assert!(told.ends_with("\nB"), "{told}");
+    });
+}

@@ -384,3 +384,29 @@ fn of_too_many_offers_the_oldest_goes_and_the_user_is_told() {
     let accepted = client.command("askls.acceptEdits", json!({"threadId": oldest}));
     assert_eq!(accepted["reason"], "there are no proposed edits");
 }
+
+/// "The tests pass" is said of the files without the edits.
+#[test]
+fn the_user_hears_when_commands_ran_while_edits_waited() {
+    for (edits, is_told) in [("propose", true), ("apply", true), ("immediate", false)] {
+        let project = Project::new(ONE_FILE);
+        let edit = call("edit_file", json!({"path": "a.txt", "find": "A", "replace": "B"}));
+        let look = call("run_command", json!({"command": "cat a.txt"}));
+        let model = FakeModel::start(Wire::Chat, [edit, look, text("Changed.")]);
+        let settings = json!({"edits": edits, "approvals": "all", "show_answer": "message"});
+        let mut client = Client::builder(&project).model(&model).settings(settings).start();
+        client.open("/a.txt");
+
+        client.ask("Make it B, and look.");
+
+        let shown = if edits == "propose" {
+            let question = client.wait_request("window/showMessageRequest");
+            client.reply(&question, Answer::Result(Value::Null));
+            question.params["message"].clone()
+        } else {
+            client.wait_notification("window/showMessage")["message"].clone()
+        };
+        let note = "Changed. (the commands of this turn ran without its edits)";
+        assert_eq!(shown.as_str().unwrap().contains(note), is_told, "{edits}: {shown}");
+    }
+}

@@ -173,6 +173,7 @@ mod tests {
                 folder: "/".into(),
                 timeout: std::time::Duration::ZERO,
                 hidden_variable: None,
+                launcher: None,
             };
             let hook =
                 Hook { name: String::new(), watched: Watched { kind: HookKind::Tool, tools }, program };

@@ -18,7 +18,7 @@ use super::{
     proposers::{Proposer, Rest, Whose},
 };
 use crate::{
-    agent::{EditApplier, EditFate, EditOutcome},
+    agent::{EditApplier, EditFate, EditOutcome, Occasion},
     lsp::{
         approver::{EditorApprover, is_shown_whole, on_one_line},
         editor::plain,
@@ -115,6 +115,10 @@ pub(in crate::lsp) struct StepApplier {
 }
 
 impl EditApplier for StepApplier {
+    fn occasion(&self) -> Occasion {
+        Occasion::EachStep
+    }
+
     fn apply(&self, paths: BTreeSet<FilePath>) -> BoxFuture<'_, Vec<EditOutcome>> {
         self.apply_step(paths).boxed()
     }
@@ -122,9 +126,7 @@ impl EditApplier for StepApplier {
 
 impl StepApplier {
     async fn apply_step(&self, paths: BTreeSet<FilePath>) -> Vec<EditOutcome> {
-        let staged = self.files.proposal();
-        let meant: BTreeSet<_> = paths.iter().flat_map(|path| staged.together_with(path)).collect();
-        let (meant, _) = split(staged, &meant);
+        let (meant, _) = self.files.proposal().split_with(&paths);
         if !self.session.client().apply_edit {
             return self.stay(meant.files, TAKES_NO_EDITS);
         }
@@ -380,10 +382,4 @@ enum Asked {
     Allowed,
     Denied(String),
     TooLong,
-}
-
-/// The edits at these places, and the others.
-fn split(edits: EditProposal, paths: &BTreeSet<FilePath>) -> (EditProposal, EditProposal) {
-    let (meant, others) = edits.files.into_iter().partition(|file| paths.contains(&file.path));
-    (EditProposal { files: meant }, EditProposal { files: others })
 }

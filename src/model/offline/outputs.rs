@@ -211,7 +211,7 @@ pub(in crate::model) enum Fate {
     Proposed,
     /// It waits for the end of the turn, and nobody is asked.
     ToApply,
-    /// The editor has made it.
+    /// It is made.
     Applied,
 }
 
@@ -220,7 +220,7 @@ impl Fate {
     pub(in crate::model) fn of(text: &str) -> Self {
         let says = |start| text.lines().any(|line| line.starts_with(start));
         match () {
-            () if says("Applied in the user's editor") => Self::Applied,
+            () if says("Applied in the user's editor") || says("Applied: ") => Self::Applied,
             () if says("Staged: ") => Self::ToApply,
             () => Self::Proposed,
         }

@@ -196,7 +196,7 @@ fn spawn(line: &CommandLine) -> io::Result<Spawned> {
     let (output, stdout, stderr) = pipe::pipe()?;
     let (entry, mut command, lifeline) = match &line.keeper {
         Some((askls, plan)) => {
-            let (entry, command, lifeline) = Entry::new(askls, plan, program.as_ref())?;
+            let (entry, command, lifeline) = Entry::new(askls, plan, program.as_ref(), None)?;
             (Some(entry), Command::from(command), Some(lifeline))
         }
         None => {
@@ -218,7 +218,7 @@ fn spawn(line: &CommandLine) -> io::Result<Spawned> {
     environment::prepare(&mut command, line.hidden_variable.as_deref());
     command.stdout(stdout).stderr(stderr);
     // The writing ends go with `command` when this returns: only the child's own are left.
-    Ok(Spawned { tree: Tree::start_kept(command, lifeline)?, output, entry })
+    Ok(Spawned { tree: Tree::start(command, lifeline)?, output, entry })
 }
 
 struct Running {

@@ -132,6 +132,12 @@ impl Launcher {
         Self { powers: Arc::new(OnceLock::from(powers)), ..self }
     }
 
+    /// What keeps a program without walls, so that it ends with askls; `None` where nothing can. Blocks for some milliseconds when
+    /// it is asked for the first time.
+    pub(super) fn keeper(&self) -> Option<(&Path, Plan)> {
+        Some((&self.askls, system::kept_only(self.powers())?))
+    }
+
     pub(super) fn askls(&self) -> &Path {
         &self.askls
     }

@@ -43,12 +43,8 @@ pub(in crate::tools) struct Tree {
 }
 
 impl Tree {
-    pub(in crate::tools) fn start(command: Command) -> io::Result<Self> {
-        Self::start_kept(command, None)
-    }
-
     /// `lifeline` is that of the keeper which `command` starts, if it does.
-    pub(super) fn start_kept(mut command: Command, lifeline: Option<Lifeline>) -> io::Result<Self> {
+    pub(super) fn start(mut command: Command, lifeline: Option<Lifeline>) -> io::Result<Self> {
         let mark = Mark::new();
         mark.put_on(&mut command);
         let mut command = CommandWrap::from(command);

@@ -41,4 +41,19 @@ impl TurnFiles {
             state.written.remove(&edit.path);
         }
     }
+
+    /// A command begins. Gives whether something is staged, which it then does not see.
+    pub fn begin_command(&self) -> bool {
+        let mut state = self.state();
+        let staged: Vec<_> = state.staged.keys().cloned().collect();
+        let is_unseen = !staged.is_empty();
+        state.unseen.extend(staged);
+        is_unseen
+    }
+
+    /// Whether commands of the turn ran without edits of files for which something is staged now.
+    pub fn commands_ran_without(&self) -> bool {
+        let state = self.state();
+        state.staged.keys().any(|path| state.unseen.contains(path))
+    }
 }

@@ -88,6 +88,7 @@ impl Entry {
         _askls: &Path,
         plan: &Plan,
         _program: &OsStr,
+        _input: Option<&[u8]>,
     ) -> io::Result<(Self, Command, Lifeline)> {
         match *plan {}
     }

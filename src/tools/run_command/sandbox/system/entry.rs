@@ -59,20 +59,25 @@ pub(in crate::tools::run_command) struct Entry {
 
 impl Entry {
     /// The command that enters the sandbox and starts `program`, whose arguments are to be added; it has its standard input
-    /// already. What holds it once it is started comes with it. `askls` is the program that has the hidden mode. To be called
+    /// already: `input`, or nothing. What holds it once it is started comes with it. `askls` is the program that has the hidden mode. To be called
     /// where tokio runs.
     pub(in crate::tools::run_command) fn new(
         askls: &Path,
         plan: &Plan,
         program: &OsStr,
+        input: Option<&[u8]>,
     ) -> io::Result<(Self, Command, Lifeline)> {
-        let mut control = File::from(rustix::fs::memfd_create("askls-sandbox", MemfdFlags::CLOEXEC)?);
-        let sent = plan.encode();
-        control.write_all(&sent)?;
+        let sent = Plan { has_input: input.is_some(), ..plan.clone() }.encode();
+        let control = in_memory(&sent)?;
         let (near, far) = UnixStream::pair()?;
         let readers = 1 + usize::from(plan.walls.processes);
         for _ in 0..readers {
             lifeline::hand_over(&near, &control)?;
+        }
+        if let Some(input) = input {
+            let mut file = in_memory(input)?;
+            file.rewind()?;
+            lifeline::hand_over(&near, &file)?;
         }
         let mut command = Command::new(askls);
         command.arg(MODE).arg(RUN).arg(program).stdin(Stdio::from(OwnedFd::from(far)));
@@ -97,6 +102,13 @@ impl Entry {
             },
         }
     }
+}
+
+/// A file that lies on no disk.
+fn in_memory(bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create("askls-sandbox", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    Ok(file)
 }
 
 /// Does what the hidden mode does, if these arguments of the process ask for it. Reads no settings, and has to be called
@@ -193,8 +205,13 @@ fn become_keeper(
     if walls.calls {
         calls::restrict(plan, landlock)?;
     }
+    let input = if plan.has_input {
+        line.take_file().map(Stdio::from).map_err(|error| format!("the input: {error}"))?
+    } else {
+        Stdio::null()
+    };
     control.set_len(0).map_err(|error| format!("the plan cannot be cleared: {error}"))?;
-    let shell = keeper::start(program, arguments);
+    let shell = keeper::start(program, arguments, input);
     let shell = shell.map_err(|error| [NOT_STARTED, error.to_string().as_bytes()].concat())?;
     Ok(keeper::keep(&shell, line, kept))
 }

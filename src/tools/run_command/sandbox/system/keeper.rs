@@ -41,12 +41,16 @@ enum Event {
 }
 
 /// Starts the program. From here on, this process keeps what the kernel gives it.
-pub(super) fn start(program: &OsString, arguments: impl Iterator<Item = OsString>) -> io::Result<Child> {
+pub(super) fn start(
+    program: &OsString,
+    arguments: impl Iterator<Item = OsString>,
+    input: Stdio,
+) -> io::Result<Child> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     // The command cannot look into the keeper, nor change what it does.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
     // A group of its own: signals that the command sends to its group do not reach the keeper.
-    let shell = Command::new(program).args(arguments).stdin(Stdio::null()).process_group(0).spawn()?;
+    let shell = Command::new(program).args(arguments).stdin(input).process_group(0).spawn()?;
     // Without it the output ends a little later.
     let _ = let_go_of_output();
     Ok(shell)

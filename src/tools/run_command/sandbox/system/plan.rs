@@ -26,6 +26,8 @@ pub(in crate::tools::run_command) struct Plan {
     pub(super) anchored: Vec<PathBuf>,
     /// Folders that are made, empty, where they are not there, so that they can be held like the others.
     pub(super) made: Vec<PathBuf>,
+    /// Whether the program has something to read, which comes over the lifeline.
+    pub(super) has_input: bool,
     /// For askls to look at afterwards; it is not sent.
     pub(super) survey: Arc<Survey>,
     /// What of `hidden` lies in the workspace, relative to its root. For askls; it is not sent.
@@ -73,6 +75,7 @@ const LEAST_REST: u32 = 20;
 
 const WALLS: &str = "walls";
 const NETWORK: &str = "network";
+const INPUT: &str = "input";
 const PATHS: [&str; 5] = ["write", "hide", "fix", "anchor", "make"];
 
 impl Plan {
@@ -151,6 +154,9 @@ impl Plan {
         };
         record(WALLS, OsStr::new(&walls));
         record(NETWORK, OsStr::new(network));
+        if self.has_input {
+            record(INPUT, OsStr::new(""));
+        }
         let all = [&self.writable, &self.hidden, &self.fixed, &self.anchored, &self.made];
         for (word, paths) in PATHS.iter().zip(all) {
             for path in paths {
@@ -182,6 +188,10 @@ impl Plan {
                         b"open" => Network::Open,
                         _ => return Err(unknown()),
                     };
+                    continue;
+                }
+                INPUT => {
+                    plan.has_input = true;
                     continue;
                 }
                 "write" => &mut plan.writable,
@@ -233,6 +243,7 @@ mod tests {
     fn a_plan_arrives_as_it_was_sent() {
         let odd = PathBuf::from(OsString::from_vec(b"/a b\n/\xff".to_vec()));
         let plan = Plan {
+            has_input: true,
             walls: Walls { files: true, namespaces: false, calls: true, processes: true },
             network: Network::Loopback,
             writable: vec!["/project".into(), odd],

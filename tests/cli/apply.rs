@@ -1,0 +1,188 @@
+//! `--apply`: commands of the turn run on what it has edited, and whatever the end, all of it can be undone at once.
+
+#[cfg(unix)]
+use std::time::Duration;
+
+use super::*;
+
+fn edit(find: &str, replace: &str) -> Reply {
+    call("edit_file", json!({"path": "a.txt", "find": find, "replace": replace}))
+}
+
+fn run(command: &str) -> Reply {
+    call("run_command", json!({"command": command}))
+}
+
+fn place(model: &FakeModel) -> Place {
+    Place::new(&[("a.txt", "one\n")]).with_model(model)
+}
+
+const APPLY: [&str; 5] = ["ask", "--apply", "--approve", "all", "go"];
+
+/// Waits for a file that a command makes.
+#[cfg(unix)]
+async fn appears(place: &Place, path: &str) {
+    let there = async {
+        while !place.project(path).exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), there).await.unwrap();
+}
+
+/// What the model was told of the last call.
+async fn last_output(model: &FakeModel, request: usize) -> String {
+    model.request(request).await.outputs().pop().unwrap().1
+}
+
+// SPEC T8
+#[tokio::test]
+async fn a_command_sees_the_edits_before_it_and_the_turn_is_undone_at_once() {
+    for wire in WIRES {
+        let command = json!({"command": "cat a.txt"});
+        let steps = [edit("one", "two"), run("cat a.txt"), edit("two", "three").call("run_command", command)];
+        let model = FakeModel::start(wire, steps.into_iter().chain([text("Done.")]));
+        let place = place(&model);
+
+        let ran = place.run(&APPLY).await;
+
+        ran.assert_code(0).assert_stderr("written: a.txt (+1 -1)\n");
+        for (request, seen) in [(3, "two\n"), (4, "three\n")] {
+            let output = last_output(&model, request).await;
+            assert!(
+                output.starts_with("exit code 0") && output.ends_with(seen.trim_end()),
+                "{wire}: {output}"
+            );
+        }
+        assert!(ran.stdout.contains("-one\n+three\n"), "{wire}: {ran:#?}");
+        assert_eq!(ran.stderr.matches("written: ").count(), 1, "{wire}: {ran:#?}");
+        place.run(&["undo"]).await.assert_code(0);
+        assert_eq!(place.read("a.txt"), "one\n", "{wire}");
+        place.run(&["undo", "--redo"]).await.assert_code(0);
+        assert_eq!(place.read("a.txt"), "three\n", "{wire}");
+    }
+}
+
+#[tokio::test]
+async fn of_a_turn_that_breaks_off_what_its_commands_had_to_see_stays_and_its_user_hears_how_to_undo_it() {
+    for wire in WIRES {
+        let refused = status(400, r#"{"error":{"message":"no such model"}}"#);
+        let new = call("write_file", json!({"path": "b.txt", "text": "b\n"}));
+        let model = FakeModel::start(wire, [edit("one", "two"), run("cat a.txt"), new, refused]);
+        let place = place(&model);
+
+        let ran = place.run(&[&APPLY[..], &["--json"]].concat()).await;
+
+        ran.assert_code(3).assert_stderr("written: a.txt (+1 -1)\n").assert_stderr(
+            "not written: b.txt: the agent did not come to its end\nthe agent did not come to its end; \
+             askls undo takes back what was written\n",
+        );
+        let events = ran.events();
+        let types: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+        assert_eq!(types[types.len() - 3..], ["turn_ended", "written", "not_written"], "{wire}");
+        assert_eq!((place.read("a.txt").as_str(), place.project("b.txt").exists()), ("two\n", false));
+        place.run(&["undo"]).await.assert_code(0);
+        assert_eq!(place.read("a.txt"), "one\n", "{wire}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn who_cancels_a_command_hears_what_was_written_before_it() {
+    let model = FakeModel::start(Wire::Chat, [edit("one", "two"), run("touch started; sleep 600")]);
+    let place = place(&model);
+    let child = place.command(&APPLY).spawn().unwrap();
+    appears(&place, "started").await;
+    signal(&child, "-INT");
+    let ran = Ran::from(child.wait_with_output().await.unwrap());
+    ran.assert_code(130)
+        .assert_stderr("written: a.txt (+1 -1)\n")
+        .assert_stderr("askls undo takes back what was written\n");
+    assert_eq!(place.read("a.txt"), "two\n");
+}
+
+#[tokio::test]
+async fn what_editors_and_shells_run_by_themselves_is_not_written_for_a_command_either() {
+    let tasks = json!({"path": ".vscode/tasks.json", "text": "{}\n"});
+    let step = edit("one", "two").call("write_file", tasks).call("run_command", json!({"command": "ls -A"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+    let place = place(&model);
+
+    let ran = place.run(&APPLY).await;
+
+    ran.assert_code(7).assert_stderr(
+        "written: a.txt (+1 -1)\nnot written: .vscode/tasks.json: editors and shells run what",
+    );
+    assert!(ran.stdout.contains("+++ b/.vscode/tasks.json"), "{ran:#?}");
+    let output = last_output(&model, 2).await;
+    assert!(
+        output.contains("not applied: .vscode/tasks.json (editors and shells run what it says"),
+        "{output}"
+    );
+    assert!(!place.project(".vscode").exists());
+}
+
+#[tokio::test]
+async fn an_edit_of_a_file_that_somebody_else_changed_is_void_and_can_be_made_anew() {
+    for (again, code, end) in [(None, 7, "one, and mine\n"), (Some("two, and mine"), 0, "two, and mine\n")] {
+        let command = || run("cat a.txt").gate();
+        let edited = again.map(|text| edit("one, and mine", text));
+        let steps = [edit("one", "two"), command()].into_iter().chain(edited).chain([text("Done.")]);
+        let model = FakeModel::start(Wire::Chat, steps);
+        let place = place(&model);
+        let child = place.command(&APPLY).spawn().unwrap();
+        model.request(2).await;
+        place.write("project/a.txt", "one, and mine\n");
+        model.release(2);
+
+        let ran = Ran::from(child.wait_with_output().await.unwrap());
+
+        let output = last_output(&model, 3).await;
+        assert!(output.contains("one, and mine\n"), "{output}");
+        assert!(output.contains("not applied: a.txt (a.txt has changed since the edit was made"), "{output}");
+        ran.assert_code(code);
+        assert_eq!(ran.stderr.contains("not written: a.txt: a.txt has changed since"), code == 7, "{ran:#?}");
+        assert_eq!(place.read("a.txt"), end);
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_makes_of_the_edits_is_what_the_next_edit_is_made_for() {
+    let steps = [edit("one", "two"), run("echo TWO > a.txt"), edit("TWO", "three"), text("Done.")];
+    let model = FakeModel::start(Wire::Chat, steps);
+    let place = place(&model);
+    place.run(&APPLY).await.assert_code(0).assert_stderr("written: a.txt (+1 -1)\n");
+    assert_eq!(place.read("a.txt"), "three\n");
+    // What the command did is nobody's part of the turn, so it is asked what is to become of it.
+    place.run(&["undo"]).await.assert_code(7).assert_stderr("choose with --on-conflict: merge");
+    place.run(&["undo", "--on-conflict", "restore"]).await.assert_code(0);
+    assert_eq!(place.read("a.txt"), "one\n");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_job_in_the_background_sees_the_edits_of_each_step() {
+    let watch = "while ! grep -q two a.txt; do sleep 0.02; done; touch seen";
+    let start = call("run_command", json!({"command": watch, "background": true}));
+    let model = FakeModel::start(Wire::Chat, [start, edit("one", "two"), text("Done.").gate()]);
+    let place = place(&model);
+    let child = place.command(&APPLY).spawn().unwrap();
+    appears(&place, "seen").await;
+    model.release(3);
+    Ran::from(child.wait_with_output().await.unwrap()).assert_code(0);
+    assert!(last_output(&model, 3).await.ends_with("\nApplied: the disk has it."));
+}
+
+#[tokio::test]
+async fn without_apply_the_user_hears_that_the_commands_ran_without_the_edits() {
+    const TOLD: &str = "the commands of this turn ran without the edits above\n";
+    for (steps, is_told) in [
+        (vec![edit("one", "two"), run("cat a.txt")], true),
+        (vec![run("cat a.txt"), edit("one", "two")], false),
+        (vec![edit("one", "two"), run("cat a.txt"), edit("two", "one")], false),
+    ] {
+        let model = FakeModel::start(Wire::Chat, steps.into_iter().chain([text("Done.")]));
+        let ran = place(&model).run(&["ask", "--approve", "all", "go"]).await;
+        assert_eq!(ran.assert_code(0).stderr.ends_with(TOLD), is_told, "{ran:#?}");
+    }
+}
