@@ -17,7 +17,10 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::{Args, Parser, Subcommand};
+use clap::{
+    Args, Parser, Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use serde_json::{Map, Number, Value};
 
 use crate::{
@@ -60,7 +63,7 @@ pub enum Command {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 answer, 1 a limit was reached, 2 wrong arguments or settings, 3 the model server failed, 4 interrupted, \
-5 refused, 6 empty answer, 7 the answer came, but it or its edits could not be written, 130 cancelled.";
+5 refused, 6 empty answer, 7 the answer came, but it or its edits could not be written, 8 a hook said no, 130 cancelled.";
 
 const UNDO_EXIT_CODES: &str = "\
 Exit codes: 0 done, 2 wrong arguments or settings, 7 nothing was changed, as stderr says why.";
@@ -221,6 +224,16 @@ pub fn greet() {
     if io::stdin().is_terminal() {
         complain("askls is waiting for an editor on stdin; for the command line see askls --help\n");
     }
+}
+
+/// What is wrong with a command line; whoever began with their question is told the command for it.
+pub fn explained(mut error: clap::Error) -> clap::Error {
+    let has_hint = error.get(ContextKind::SuggestedSubcommand).is_some();
+    if error.kind() == ErrorKind::InvalidSubcommand && !has_hint {
+        let hint = "to ask the agent, write `askls ask` before the question".to_owned();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    error
 }
 
 /// Runs `askls ask`.

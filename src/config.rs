@@ -45,6 +45,8 @@ pub struct Settings {
     values: Values,
     environment: Arc<Environment>,
     files: Vec<SettingsFile>,
+    /// Of what adds up, the layers below the last one that added to it, the weakest first.
+    beneath: BTreeMap<&'static str, Vec<Origin>>,
     /// What was meant to decide where data goes, in the order of the layers.
     unusable: Vec<Unusable>,
     own: Own,
@@ -98,7 +100,10 @@ pub struct SettingsFile {
 pub struct Shown {
     pub name: &'static str,
     pub value: String,
+    /// The strongest layer that says something of it.
     pub origin: Origin,
+    /// The others whose words are part of the value, the weakest first.
+    pub beneath: Vec<Origin>,
 }
 
 impl Loaded {
@@ -173,9 +178,15 @@ impl Settings {
             .iter()
             .map(|key| match self.set.get(key.name) {
                 Some((value, origin)) => {
-                    Shown { name: key.name, value: key.show(value), origin: origin.clone() }
+                    let beneath = self.beneath.get(key.name).cloned().unwrap_or_default();
+                    Shown { name: key.name, value: key.show(value), origin: origin.clone(), beneath }
                 }
-                None => Shown { name: key.name, value: key.default.to_owned(), origin: Origin::Default },
+                None => Shown {
+                    name: key.name,
+                    value: key.default.to_owned(),
+                    origin: Origin::Default,
+                    beneath: Vec::new(),
+                },
             })
             .collect()
     }
@@ -204,6 +215,14 @@ impl Settings {
 
     fn origin(&self, name: &str) -> Origin {
         self.set.get(name).map_or(Origin::Default, |(_, origin)| origin.clone())
+    }
+}
+
+impl Shown {
+    /// All places that the value comes from.
+    pub fn origins(&self) -> String {
+        let origins: Vec<_> = self.beneath.iter().chain([&self.origin]).map(ToString::to_string).collect();
+        origins.join(" and ")
     }
 }
 

@@ -32,6 +32,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            let error = cli::explained(error);
             // Nobody is left to tell when this cannot be written.
             let _ = error.print();
             return Ok(ExitCode::from(if error.use_stderr() { WRONG_USAGE } else { 0 }));

@@ -237,6 +237,7 @@ async fn wrong_usage_is_told_and_ends_with_2() {
         (&["ask", " "], "the prompt is empty"),
         (&["ask", "--model", "m", "go"], "no server is known that has the model m: set base_url"),
         (&["dance"], "unrecognized subcommand 'dance'"),
+        (&["what does main do?"], "write `askls ask` before the question"),
     ] {
         let ran = place.run(arguments).await;
         ran.assert_code(2).assert_stderr(part);

@@ -149,7 +149,10 @@ impl ApprovalPolicy {
         let asking = rules.ask.iter().find(|rule| is_about(rule, facts, reach));
         let is_granted = grants.hold_same(facts) || asking.is_none() && grants.hold_alike(facts);
         if let Some(rule) = asking.filter(|_| !is_granted) {
-            return Decision::Ask { why: format!("of the rule `{rule}` in ask"), always: Vec::new() };
+            return Decision::Ask {
+                why: format!("the rule `{rule}` in ask is about it"),
+                always: Vec::new(),
+            };
         }
         if let Some(why) = facts.access.suspicion.clone()
             && !grants.hold_same(facts)
@@ -181,7 +184,7 @@ impl ApprovalPolicy {
             let is_known = grants.hold_same(facts);
             return match decision {
                 Decision::Allow | Decision::Ask { .. } if facts.access.leaves_sandbox && !is_known => {
-                    Decision::Ask { why: "it would run without the sandbox".to_owned(), always: Vec::new() }
+                    Decision::Ask { why: "leaving the sandbox always asks".to_owned(), always: Vec::new() }
                 }
                 decision => decision,
             };

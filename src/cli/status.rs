@@ -115,7 +115,7 @@ fn as_text(
     let width = settings.iter().map(|shown| shown.name.len()).max().unwrap_or_default();
     for shown in settings {
         let value = if shown.value.is_empty() { "-".to_owned() } else { line(&shown.value) };
-        let _ = writeln!(text, "  {:<width$}  {value}  ({})", shown.name, line(&shown.origin));
+        let _ = writeln!(text, "  {:<width$}  {value}  ({})", shown.name, line(shown.origins()));
     }
     text.push_str("\nsettings files:\n");
     for file in loaded.settings.files() {

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Environment, Loaded, Origin, Own, Settings, Warning,
+    Environment, Loaded, Origin, Own, Settings, SettingsFile, Warning,
     entry::Entry,
     kept_rules::projects_file,
     misplaced,
@@ -38,6 +38,7 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
         values: Values::default(),
         environment: Arc::new(environment.clone()),
         files: Vec::new(),
+        beneath: Default::default(),
         unusable: Vec::new(),
         own: Own::default(),
     };
@@ -46,6 +47,7 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
         layers.lay_file(&path, &Origin::UserFile(path.clone()), Trust::Full);
     }
     if let Some(path) = projects_file(environment) {
+        layers.settings.files.push(SettingsFile { path: path.clone(), exists: path.exists() });
         roots.iter().for_each(|root| layers.lay_kept_rules(&path, root));
     }
     for root in roots {
@@ -309,6 +311,15 @@ impl Layers {
             && let Ok(values) = lay_over(&mut self.settings.own.set, key, value.clone(), origin)
         {
             self.settings.own.values = values;
+        }
+        if let Some((_, below)) = self.settings.set.get(key.name)
+            && key.shape != Shape::Value
+            && below != origin
+        {
+            let beneath = self.settings.beneath.entry(key.name).or_default();
+            if !beneath.contains(below) {
+                beneath.push(below.clone());
+            }
         }
         match lay_over(&mut self.settings.set, key, value, origin) {
             Ok(values) => self.settings.values = values,

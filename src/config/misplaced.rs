@@ -16,10 +16,16 @@ const LIKENESS_INSIDE: f32 = 0.8;
 /// Settings that one warning names.
 const MOST_NAMED: usize = 4;
 
+/// What options of the command line are called that set something of another name.
+const OPTIONS: &[(&str, &str)] =
+    &[("approve", "approvals"), ("max_tokens", "max_turn_tokens"), ("timeout", "turn_timeout")];
+
 /// What is said of a name that no setting of `names` has, and the setting that was probably meant.
 pub(super) fn unknown(name: &str, names: &[&'static str]) -> (String, Option<&'static str>) {
     let shown = shown(name);
-    match nearest(name, names, LIKENESS) {
+    let option = OPTIONS.iter().find(|(option, _)| *option == name.replace('-', "_"));
+    let of_option = option.map(|(_, setting)| *setting).filter(|setting| names.contains(setting));
+    match of_option.or_else(|| nearest(name, names, LIKENESS)) {
         Some(near) => (format!("there is no setting {shown}; did you mean {near}?"), Some(near)),
         None => (format!("there is no setting {shown}; askls status lists them all"), None),
     }

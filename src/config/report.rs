@@ -112,7 +112,7 @@ impl Report {
 /// One setting with where it comes from.
 pub fn shown_json(shown: &Shown) -> Value {
     let value = if shown.value.is_empty() { Value::Null } else { shown.value.as_str().into() };
-    json!({"value": value, "origin": shown.origin.to_string()})
+    json!({"value": value, "origin": shown.origins()})
 }
 
 /// What settings, files and servers say, on one line that moves no terminal: a project may be anybody's.

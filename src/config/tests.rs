@@ -72,7 +72,7 @@ impl Place {
     /// What is set and by whom, then the warnings; `$` is the place's folder.
     fn compare(&self, loaded: &Loaded, expected: Expect) {
         let set = loaded.settings.shown().into_iter().filter(|shown| shown.origin != Origin::Default);
-        let set = set.map(|shown| format!("{} = {} ({})", shown.name, shown.value, shown.origin));
+        let set = set.map(|shown| format!("{} = {} ({})", shown.name, shown.value, shown.origins()));
         let warnings = loaded.warnings.iter().map(|warning| format!("! {warning}"));
         let lines: Vec<_> = set.chain(warnings).map(|line| line + "\n").collect();
         expected
@@ -112,7 +112,7 @@ fn with_nothing_set_everything_is_its_default() {
         parallel_tool_calls = 
         strict_tools = false
         store = false
-        context_tokens = the model's window
+        context_tokens = 80 % of the model's window
         window = 
         echo_reasoning = true
         think_tags = true
@@ -670,7 +670,7 @@ fn each_member_of_a_table_stands_for_itself_and_none_is_shown_that_may_be_a_secr
     place.check_editor(
         json!({"headers": {"x-team": "other", "X-More": "1"}, "query": 3}),
         expect![[r#"
-            headers = x-more, x-team (editor)
+            headers = x-more, x-team ($/config/askls/config.toml and editor)
             query = api-version=preview, key ($/config/askls/config.toml)
             ! $/config/askls/config.toml:1:35: headers.host cannot be set: askls sets this header itself
             ! $/config/askls/config.toml:1:47: headers.a b is not the name of a header: it may hold letters, digits and dashes

@@ -9,7 +9,7 @@ use std::{
 use futures::{FutureExt, future::BoxFuture};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{lsp_types::MessageType, session::Session};
+use super::{lsp_types::MessageType, observer, session::Session};
 use crate::{
     agent::{Answer, Approver, Question, Rule},
     config::KeptRules,
@@ -40,6 +40,8 @@ pub(super) struct EditorApprover {
     place: Mutex<Option<OwnedSemaphorePermit>>,
     /// Where answers go that hold for the project; without it none is offered.
     kept_rules: Option<KeptRules>,
+    /// Says meanwhile that the turn waits for its user.
+    progress: Arc<observer::State>,
 }
 
 impl EditorApprover {
@@ -48,8 +50,9 @@ impl EditorApprover {
         limit: Duration,
         place: Option<OwnedSemaphorePermit>,
         kept_rules: Option<KeptRules>,
+        progress: Arc<observer::State>,
     ) -> Self {
-        Self { session, limit, place: Mutex::new(place), kept_rules }
+        Self { session, limit, place: Mutex::new(place), kept_rules, progress }
     }
 
     /// Keeps what was allowed for the project. The user hears of it when that cannot be done, and the yes counts for the
@@ -112,7 +115,9 @@ impl EditorApprover {
         let Ok(_turn) = self.session.questions.acquire().await else {
             return Answer::Unanswered { reason: "askls is ending".to_owned() };
         };
+        let asking = self.progress.asking();
         let choice = self.session.editor.choose(MessageType::WARNING, text, actions, self.limit).await;
+        drop(asking);
         match choice {
             Ok(Some(title)) if title == ALLOW_ONCE => Answer::AllowOnce,
             Ok(Some(title)) if title == ALLOW_FOR_THREAD => Answer::AllowForThread,

@@ -231,7 +231,7 @@ async fn status(session: &Arc<Session>) -> Value {
     let set = settings.shown().into_iter().filter(|shown| shown.origin != Origin::Default);
     for shown in set {
         status["settings"][shown.name] = shown_json(&shown);
-        lines.push(line(format!("setting: {} = {} ({})", shown.name, shown.value, shown.origin)));
+        lines.push(line(format!("setting: {} = {} ({})", shown.name, shown.value, shown.origins())));
     }
     lines.extend(warnings.iter().map(|warning| line(format!("warning: {warning}"))));
     status["text"] = json!(lines.join("\n"));

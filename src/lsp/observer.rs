@@ -127,10 +127,25 @@ impl EventSink for State {
     }
 }
 
+/// A question to the user that is open.
+pub(super) struct Asking<'s>(&'s State);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.update(|line, _| line.asked = None);
+    }
+}
+
 impl State {
     fn update(&self, change: impl FnOnce(&mut Line, Instant)) {
         change(&mut self.line(), Instant::now());
         self.changed.notify_one();
+    }
+
+    /// The turn waits for its user until what is returned is dropped.
+    pub(super) fn asking(&self) -> Asking<'_> {
+        self.update(|line, now| line.asked = Some(now));
+        Asking(self)
     }
 
     /// A line is whole after every statement that changes it, so a panic elsewhere does not spoil it.
@@ -243,6 +258,8 @@ struct Line {
     step: Option<(u32, u32)>,
     activity: Activity,
     since: Instant,
+    /// Since when a question to the user has been open: nothing else goes on meanwhile.
+    asked: Option<Instant>,
     /// Calls that run, in the order of their starts: id, and name with target.
     calls: Vec<(String, String)>,
     /// The last line that a call has printed, and that call's id.
@@ -275,6 +292,7 @@ impl Line {
             step: None,
             activity: Activity::InLine,
             since: now,
+            asked: None,
             calls: Vec::new(),
             printed: None,
             hook: None,
@@ -352,13 +370,14 @@ impl Line {
 
     /// How long until the seconds in the text change.
     fn next_second(&self, now: Instant) -> Duration {
-        let left = self.since.saturating_duration_since(now);
+        let since = self.asked.unwrap_or(self.since);
+        let left = since.saturating_duration_since(now);
         if !left.is_zero() {
             // The seconds that are left are said rounded up.
             let part = Duration::from_nanos(left.subsec_nanos().into());
             return if part.is_zero() { Duration::from_secs(1) } else { part };
         }
-        let elapsed = now.saturating_duration_since(self.since);
+        let elapsed = now.saturating_duration_since(since);
         Duration::from_secs(elapsed.as_secs() + 1).saturating_sub(elapsed)
     }
 
@@ -368,6 +387,7 @@ impl Line {
             let _ = write!(text, "step {step} of {of} · ");
         }
         let _ = match &self.activity {
+            _ if self.asked.is_some() => write!(text, "waiting for your answer"),
             Activity::InLine => write!(text, "waiting for its turn"),
             Activity::Thinking => write!(text, "waiting for the model"),
             Activity::Reasoning => write!(text, "thinking"),
@@ -382,11 +402,12 @@ impl Line {
                 left => write!(text, "{reason}, next try in {}{attempt}", in_words(left)),
             },
         };
-        let seconds = now.saturating_duration_since(self.since).as_secs();
+        let seconds = now.saturating_duration_since(self.asked.unwrap_or(self.since)).as_secs();
         if seconds >= SHOW_SECONDS_FROM {
             let _ = write!(text, " · {seconds} s");
         }
         if let Some((id, line)) = &self.printed
+            && self.asked.is_none()
             && self.calls.last().is_some_and(|(last, _)| last == id)
         {
             let _ = write!(text, " · {line}");
@@ -480,6 +501,19 @@ mod tests {
                 step 2 of 50 · waiting for the model · 1.2k tokens
             "#]],
         );
+    }
+
+    #[test]
+    fn while_a_question_is_open_the_turn_waits_for_its_user() {
+        let start = Instant::now();
+        let mut line = Line::new(start);
+        line.take_in(&Event::StepStarted { step: 1, max_steps: 50 }, start);
+        let asked = start + Duration::from_secs(5);
+        line.asked = Some(asked);
+        assert_eq!(line.text(asked), "step 1 of 50 · waiting for your answer");
+        assert_eq!(line.text(asked + Duration::from_secs(3)), "step 1 of 50 · waiting for your answer · 3 s");
+        line.asked = None;
+        assert_eq!(line.text(asked), "step 1 of 50 · waiting for the model · 5 s");
     }
 
     fn printed(id: &str, text: &str, unfinished: &str) -> Event {

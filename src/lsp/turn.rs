@@ -259,7 +259,8 @@ impl Turn {
             news: session.take_news(thread.id()),
         };
         let limit = settings.approval_timeout();
-        let approver = EditorApprover::new(Arc::clone(session), limit, place, settings.kept_rules());
+        let kept_rules = settings.kept_rules();
+        let approver = EditorApprover::new(Arc::clone(session), limit, place, kept_rules, observer.events());
         let approver = Arc::new(approver);
         let applier = (settings.edits() == Edits::Immediate).then(|| {
             Arc::new(StepApplier {

@@ -30,7 +30,7 @@ pub struct Tuning {
     /// Whether the server keeps its replies, so that they need not be sent again (wire `responses`).
     #[schemars(extend("default" = false))]
     pub store: Option<bool>,
-    /// The most tokens of one request, to keep threads shorter than the model's window. Default: the window.
+    /// The most tokens of one request, to keep threads shorter than the model's window. Default: 80 % of the window.
     pub context_tokens: Option<Tokens>,
     /// The model's whole window in tokens, if neither the server nor askls knows it.
     pub window: Option<Tokens>,

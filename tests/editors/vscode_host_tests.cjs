@@ -49,6 +49,7 @@ const tests = {
       'askls-vscode.askSelection',
       'askls-vscode.continue',
       'askls-vscode.redoTurn',
+      'askls-vscode.status',
       'askls-vscode.stop',
       'askls-vscode.undoTurn',
     ];
@@ -115,6 +116,10 @@ const tests = {
     const command = action.command ?? action;
     await vscode.commands.executeCommand(command.command, ...command.arguments);
     assert.match(answers()[0].getText(), /^# .*where is main defined\?/);
+  },
+  async 'Status says which model answers, beside the code'() {
+    await run('askls-vscode.status');
+    assert.match(answers()[0].getText(), /^askls [0-9.]+: .*\nrunning turns: 0\n/);
   },
   async 'Stop ends a turn whose model never answers, and no answer opens'() {
     const before = answers()[0].uri.toString();

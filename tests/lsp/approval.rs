@@ -176,7 +176,7 @@ fn what_is_always_allowed_in_a_project_holds_on_every_thread_and_is_kept_outside
         let asked: Vec<&str> =
             questions.iter().map(|question| question["message"].as_str().unwrap()).collect();
         assert_eq!(asked.len(), 2, "{asked:?}");
-        assert!(asked[0].contains("“Always in this project” allows exactly this"), "{asked:?}");
+        assert!(asked[0].contains("“Always in this project” allows `exactly: "), "{asked:?}");
         assert!(asked[1].contains("touch two.txt"), "{asked:?}");
         assert!(project.exists("/one.txt") && !project.exists("/two.txt") && !project.exists("/.askls"));
         let kept = project.home().join(".config/askls/projects.toml");

@@ -358,6 +358,15 @@ function M.status()
   return turn and ('askls: ' .. turn.text) or ''
 end
 
+--- Lets `:help askls` find its page: who only adds a folder to 'runtimepath' makes no tags of it. Where the folder cannot
+--- be written, who installed it there has made them.
+local function make_help_tags()
+  local folder = vim.fs.joinpath(vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2))), 'doc')
+  if vim.fn.getftime(folder .. '/askls.txt') > vim.fn.getftime(folder .. '/tags') then
+    pcall(vim.cmd.helptags, vim.fn.fnameescape(folder))
+  end
+end
+
 --- Starts askls for every file from now on, and creates the commands.
 ---@param given? askls.Options
 function M.setup(given)
@@ -365,6 +374,7 @@ function M.setup(given)
   -- A list is taken whole: `setup{ cmd = { "askls" } }` must not keep arguments of a longer default.
   options.cmd = given and given.cmd or options.cmd
 
+  make_help_tags()
   local group = vim.api.nvim_create_augroup('askls', {})
   screen.setup(group)
   vim.api.nvim_create_autocmd('LspProgress', { group = group, callback = on_progress })

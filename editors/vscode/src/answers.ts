@@ -44,16 +44,29 @@ export class Answers implements vscode.TextDocumentContentProvider, vscode.Dispo
     const earlier = result.threadId !== undefined && this.last?.threadId === result.threadId ? `${this.last.text}\n` : '';
     this.last = { threadId: result.threadId, text: earlier + text(prompt, result) };
     this.texts.set(uri.toString(), this.last.text);
-    const document = await vscode.workspace.openTextDocument(uri);
-    const shown = { viewColumn: column(), preserveFocus: true, preview: true };
-    const editor = await vscode.window.showTextDocument(document, shown);
+    const [document, editor] = await open(uri);
     const start = document.positionAt(earlier.length);
     editor.revealRange(new vscode.Range(start, start), vscode.TextEditorRevealType.AtTop);
+  }
+
+  /** Opens what `askls.status` says, in the same place. */
+  async showStatus(status: string): Promise<void> {
+    this.count += 1;
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/Status ${this.count}.txt` });
+    this.texts.set(uri.toString(), `${status}\n`);
+    await open(uri);
   }
 
   dispose(): void {
     for (const registration of this.registrations) registration.dispose();
   }
+}
+
+/** The focus stays in the code. */
+async function open(uri: vscode.Uri): Promise<[vscode.TextDocument, vscode.TextEditor]> {
+  const document = await vscode.workspace.openTextDocument(uri);
+  const shown = { viewColumn: column(), preserveFocus: true, preview: true };
+  return [document, await vscode.window.showTextDocument(document, shown)];
 }
 
 /** Where the last answer stands, else beside the code. */

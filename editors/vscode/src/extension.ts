@@ -36,6 +36,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     vscode.commands.registerCommand('askls-vscode.undoTurn', () => undoOrRedo(answers, 'askls.undoTurn')),
     vscode.commands.registerCommand('askls-vscode.redoTurn', () => undoOrRedo(answers, 'askls.redoTurn')),
+    vscode.commands.registerCommand('askls-vscode.status', () => showStatus(answers)),
     vscode.workspace.onDidChangeConfiguration(async (change) => {
       if (change.affectsConfiguration('askls.serverPath')) {
         await starting;
@@ -57,6 +58,13 @@ export function deactivate(): Promise<void> {
 async function undoOrRedo(answers: Answers, command: 'askls.undoTurn' | 'askls.redoTurn'): Promise<void> {
   // The checkpoints outlive the server, so it may not run yet.
   if (await start(answers)) await vscode.commands.executeCommand(command, {});
+}
+
+/** Shows which model answers and why, what is set and where, and what runs. */
+async function showStatus(answers: Answers): Promise<void> {
+  if (!(await start(answers))) return;
+  const status = await vscode.commands.executeCommand<{ text: string } | undefined>('askls.status', {});
+  if (status) await answers.showStatus(status.text);
 }
 
 /** Starts the server unless it runs, and says whether it does; when it cannot, the user is told why and what to do. */

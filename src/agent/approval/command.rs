@@ -102,7 +102,7 @@ impl Judge<'_> {
             return Decision::Allow;
         }
         if self.speaks_of_settings(command, &text) {
-            return ask("it may change the settings of askls");
+            return ask("it may show or change the settings of askls");
         }
         // Who has read the whole line and allowed it to the letter knows better than a rule that may be about it.
         let is_spelt = self.allowing().any(|rule| rule.is_line(&command.text));

@@ -94,7 +94,7 @@ impl Judge<'_> {
                     Some(About::Surely) if kind == "deny" => return Guarded::Forbidden(rule),
                     // What is certain goes before what is not.
                     Some(About::Surely) if !matches!(asks, Some((_, Certainty::Sure))) => {
-                        asks = Some((format!("of the rule `{rule}` in ask"), Certainty::Sure));
+                        asks = Some((format!("the rule `{rule}` in ask is about it"), Certainty::Sure));
                     }
                     Some(About::Surely) => {}
                     Some(About::Perhaps(detail)) => {

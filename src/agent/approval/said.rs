@@ -3,6 +3,9 @@
 use super::Question;
 use crate::tools::{Effect, output::visible};
 
+/// Longest line that a rule repeats, in characters: a longer one stands on several rows just above.
+const MAX_REPEATED: usize = 80;
+
 impl Question {
     /// What the agent wants, in words that follow "The agent wants to"; what it is about stands elsewhere.
     pub fn wish(&self) -> String {
@@ -18,21 +21,19 @@ impl Question {
         format!("{verb} {}", words.join(", ")).trim_end().to_owned()
     }
 
-    /// What "always" allows; `None` when it cannot be offered. A rule that only repeats the command does not.
+    /// What "always" allows: its rules as they are kept; `None` when it cannot be offered. Of a long line that stands in
+    /// the question already, a rule only says that it is about that.
     pub fn kept_in_words(&self) -> Option<String> {
         let command = self.preview.trim();
         let rules = self.always.iter().map(|rule| {
             let text = visible(&rule.to_string());
-            let line = text.strip_prefix("command: ").or_else(|| text.strip_prefix("exactly: "));
-            let named = match line {
-                Some(line) if line == command => "this".to_owned(),
+            let named = match text.split_once(' ') {
+                Some((kind, line)) if line == command && line.chars().count() > MAX_REPEATED => {
+                    format!("`{kind}` this command")
+                }
                 _ => format!("`{text}`"),
             };
-            match rule.covers_more_words() {
-                true => format!("{named} with any further words"),
-                false if named == "this" => "exactly this".to_owned(),
-                false => named,
-            }
+            if rule.covers_more_words() { format!("{named} with any further words") } else { named }
         });
         let rules: Vec<_> = rules.collect();
         (!rules.is_empty()).then(|| rules.join(", "))
@@ -62,7 +63,10 @@ mod tests {
     #[test]
     fn what_is_kept_says_that_further_words_go_too() {
         assert_eq!(kept("make", &[]), None);
-        assert_eq!(kept("npm test", &["command: npm test"]).as_deref(), Some("this with any further words"));
+        assert_eq!(
+            kept("npm test", &["command: npm test"]).as_deref(),
+            Some("`command: npm test` with any further words")
+        );
         assert_eq!(
             kept("npm test && make", &["command: npm test", "command: make"]).as_deref(),
             Some("`command: npm test` with any further words, `command: make` with any further words")
@@ -70,8 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_to_the_letter_does_not_repeat_the_command() {
-        assert_eq!(kept("make > $OUT", &["exactly: make > $OUT"]).as_deref(), Some("exactly this"));
-        assert_eq!(kept("rm a.txt", &["exactly: rm a.txt"]).as_deref(), Some("exactly this"));
+    fn a_rule_is_shown_as_it_is_kept() {
+        assert_eq!(kept("make > $OUT", &["exactly: make > $OUT"]).as_deref(), Some("`exactly: make > $OUT`"));
+        assert_eq!(kept("rm a.txt", &["exactly: rm a.txt"]).as_deref(), Some("`exactly: rm a.txt`"));
+    }
+
+    #[test]
+    fn a_rule_does_not_repeat_a_long_command() {
+        let long = format!("echo {} > $OUT", "x".repeat(MAX_REPEATED));
+        assert_eq!(kept(&long, &[&format!("exactly: {long}")]).as_deref(), Some("`exactly:` this command"));
     }
 }

@@ -144,11 +144,16 @@ impl<'t> Reader<'t> {
         if depth > MAX_DEPTH {
             return Err("has groups within groups".to_owned());
         }
-        if self.commands.len() >= MAX_COMMANDS {
-            return Err("has too many commands".to_owned());
+        // The commands of a list are counted before the first of them is reached, which stands deepest in it.
+        if self.commands.len() >= MAX_COMMANDS || nested_lists(node) >= MAX_COMMANDS {
+            return Err(format!("has more than {MAX_COMMANDS} commands"));
         }
         self.check_gaps(node)?;
         match node.kind() {
+            // What stands before the last `&&` or `||` is a list in the list, and no group.
+            "list" if node.parent().is_some_and(|parent| parent.kind() == "list") => {
+                self.statements(node, depth)
+            }
             "list" | "pipeline" | "subshell" | "compound_statement" | "negated_command" => {
                 self.statements(node, depth + 1)
             }
@@ -366,6 +371,15 @@ impl<'t> Reader<'t> {
         }
         Ok(())
     }
+}
+
+/// How many lists begin where a node does: to the grammar `a && b && c` is a list of `a && b` and `c`.
+fn nested_lists(node: Node<'_>) -> usize {
+    std::iter::successors(Some(node).filter(|node| node.kind() == "list"), |node| {
+        node.child(0).filter(|first| first.kind() == "list")
+    })
+    .take(MAX_COMMANDS)
+    .count()
 }
 
 fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {

@@ -320,7 +320,7 @@ fn deny_beats_ask_and_ask_beats_allow() {
             git push& => deny: the user's rule `command: git push` forbids it
             xargs git => ask: the rule `command: git push` in deny may be about it: it gets further words that are not known; with a yes it runs all the same [exactly: xargs git]
             g=git; $g push => ask: the rule `command: git push` in deny may be about it: it sets variables that other commands may use; with a yes it runs all the same [exactly: g=git; $g push]
-            make install => ask: of the rule `command: make install` in ask
+            make install => ask: the rule `command: make install` in ask is about it
             make => allow
             find . -exec rm {} \; => deny: the user's rule `command: rm` forbids it
         "#]],
@@ -411,9 +411,9 @@ fn the_agent_changes_no_rules_whatever_is_allowed() {
             "touch x",
         ],
         expect![[r#"
-            echo x >> .askls/config.toml => ask: it may change the settings of askls
-            cp a.txt ~/.config/askls/projects.toml => ask: it may change the settings of askls
-            cd .as''kls && touch x => ask: it may change the settings of askls
+            echo x >> .askls/config.toml => ask: it may show or change the settings of askls
+            cp a.txt ~/.config/askls/projects.toml => ask: it may show or change the settings of askls
+            cd .as''kls && touch x => ask: it may show or change the settings of askls
             touch x => allow
         "#]],
     );
@@ -455,7 +455,7 @@ fn paths_are_decided_by_their_rules() {
             write_file .git/hooks/x => deny: .git/hooks/x belongs to the version control or to the settings of this agent, which it does not edit
             write_file .env => deny: .env may hold secrets, so that it is never read, searched or edited; ask the user if it matters
             read_file src/b.rs => allow
-            read_file docs/c.md => ask: of the rule `read: docs` in ask
+            read_file docs/c.md => ask: the rule `read: docs` in ask is about it
         "#]]);
 }
 
@@ -472,7 +472,7 @@ fn a_grant_for_the_thread_covers_the_same_command_and_no_more() {
              touch   'x' => allow
             touch x y => ask: touch is not known to only read [exactly: touch x y]
             make => allow
-            make all => ask: of the rule `command: make` in ask
+            make all => ask: the rule `command: make` in ask is about it
             echo $x => allow
             git push => deny: the user's rule `command: git push` forbids it
         "#]],

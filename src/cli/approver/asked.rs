@@ -2,7 +2,10 @@
 
 use crate::{
     agent::Question,
-    tools::output::{one_line, visible},
+    tools::{
+        Effect,
+        output::{one_line, visible},
+    },
 };
 
 /// Rows of what is asked about that are shown at once: with what is said around them they fit a small terminal, so that the
@@ -40,7 +43,7 @@ impl Asked {
         let mut choices = vec![
             Choice::new('y', "once"),
             Choice::new('n', "no (n and a reason: the agent is told why)"),
-            Choice::new('a', "for the rest of this run"),
+            Choice::new('a', format!("{}, for the rest of this run", granted(question))),
         ];
         if let Some(always) = always {
             choices.push(Choice::new('p', format!("always in this project: {always}")));
@@ -108,6 +111,16 @@ impl Choice {
     }
 }
 
+/// What a yes for the rest of the run is about, as its grant has it.
+fn granted(question: &Question) -> &'static str {
+    match question.effect {
+        Effect::Execute => "this command",
+        Effect::Network => "this page",
+        Effect::Edit => "edits of this kind, each of them shown",
+        Effect::Read | Effect::Stop => "this tool",
+    }
+}
+
 /// The lines of what is asked about stand further in than all that is said of them, so that none can pass for that.
 fn indented(text: &str) -> String {
     format!("  {}", text.replace('\n', "\n  "))
@@ -143,7 +156,6 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::tools::Effect;
 
     fn question(command: &str) -> Question {
         Question {
@@ -161,17 +173,18 @@ mod tests {
 
     #[test]
     fn what_is_asked_stands_on_lines_of_its_own() {
-        let asked = Asked::about(&question("cd a\nnpm test"), Some("this with any further words"));
+        let asked =
+            Asked::about(&question("cd a\nnpm test"), Some("`command: npm test` with any further words"));
         expect![[r#"
             The agent wants to run this command in web, since npm is not known to only read:
               cd a
               npm test
               y = once
               n = no (n and a reason: the agent is told why)
-              a = for the rest of this run
-              p = always in this project: this with any further words
+              a = this command, for the rest of this run
+              p = always in this project: `command: npm test` with any further words
               ? = this help
-            Allow it? [y/n/a/p/?] (p = always in this project: this with any further words) 
+            Allow it? [y/n/a/p/?] (p = always in this project: `command: npm test` with any further words) 
             Please answer y, n, a, p or ?: "#]]
         .assert_eq(&format!("{}\n{}\n{}\n{}", asked.text(), asked.help(), asked.prompt(), asked.again()));
     }

@@ -158,7 +158,7 @@ pub const KEYS: &[Key] = &[
     Key::of_models("parallel_tool_calls", BOOLEAN, "", ProjectRule::UnlessNo("false")),
     Key::of_models("strict_tools", BOOLEAN, "false", ProjectRule::UnlessNo("false")),
     Key::of_models("store", BOOLEAN, "false", ProjectRule::Narrower),
-    Key::of_models("context_tokens", TOKENS, "the model's window", ProjectRule::Narrower),
+    Key::of_models("context_tokens", TOKENS, "80 % of the model's window", ProjectRule::Narrower),
     Key::of_models("window", TOKENS, "", ProjectRule::Narrower),
     Key::of_models("echo_reasoning", BOOLEAN, "true", ProjectRule::UnlessNo("false")),
     Key::of_models("think_tags", BOOLEAN, "true", ProjectRule::UnlessNo("false")),

@@ -160,3 +160,23 @@ fn what_an_ask_ends_with_is_no_warning_beside_it() {
         ]
     );
 }
+
+#[test]
+fn the_name_of_an_option_leads_to_the_setting_of_that_option() {
+    for (text, message) in [
+        ("timeout = 3", "there is no setting timeout; did you mean turn_timeout?"),
+        ("max-tokens = 3", "there is no setting max-tokens; did you mean max_turn_tokens?"),
+        ("approve = 'none'", "there is no setting approve; did you mean approvals?"),
+    ] {
+        let loaded = Place::new().user(text).load();
+        assert_eq!(loaded.warnings[0].message, message);
+        assert!(loaded.settings.model_choice().held_up().is_some(), "{text}");
+    }
+    // A hook has a part of that name.
+    Place::new()
+        .user("[[hooks]]\non = 'input'\ncommand = ['true']\ntimeout = 3\n")
+        .load()
+        .warnings
+        .iter()
+        .for_each(|warning| panic!("{warning}"));
+}

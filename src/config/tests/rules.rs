@@ -10,9 +10,9 @@ fn the_rules_of_all_places_add_up_and_a_project_allows_nothing() {
         .user("allow = [\"command: cargo test\"]\ndeny = [\"command: git push\"]\n")
         .project("allow = [\"effect: execute\"]\nask = [\"edit: ci/**\"]\ndeny = [\"command: git push\", \"tool: search\"]\n")
         .check_editor(json!({"allow": ["edit: docs/**"]}), expect![[r#"
-            allow = ["command: cargo test", "edit: docs/**"] (editor)
+            allow = ["command: cargo test", "edit: docs/**"] ($/config/askls/config.toml and editor)
             ask = ["edit: ci/**"] ($/project/.askls/config.toml)
-            deny = ["command: git push", "tool: search"] ($/project/.askls/config.toml)
+            deny = ["command: git push", "tool: search"] ($/config/askls/config.toml and $/project/.askls/config.toml)
             ! $/project/.askls/config.toml:1:1: allow is ignored in a project's file, since it could run a program: set it in your own settings file, or list the project's folder in trusted_folders there
         "#]]);
 }
@@ -59,6 +59,22 @@ fn what_a_user_answered_for_a_project_holds_for_it_and_for_no_other() {
     place.check(expect![[r#"
         allow = ["command: cargo test"] ($/config/askls/projects.toml)
     "#]]);
+}
+
+#[test]
+fn what_adds_up_names_every_place_that_it_comes_from() {
+    let place = Place::new().user("allow = [\"command: make\"]\ndeny = [\"command: rm\"]\n");
+    let place = place.project("deny = [\"command: curl\"]\n");
+    let project = place.folder.path().join("project");
+    let kept = place.load().settings.kept_rules().unwrap();
+    kept.allow(&project, &["command: cargo test".parse().unwrap()]).unwrap();
+    place.check(expect![[r#"
+        allow = ["command: make", "command: cargo test"] ($/config/askls/config.toml and $/config/askls/projects.toml)
+        deny = ["command: rm", "command: curl"] ($/config/askls/config.toml and $/project/.askls/config.toml)
+    "#]]);
+    let files: Vec<_> =
+        place.load().settings.files().iter().map(|file| (file.path.clone(), file.exists)).collect();
+    assert!(files.contains(&(kept.file().to_owned(), true)), "{files:?}");
 }
 
 #[test]

@@ -11,6 +11,19 @@ function M.has_no_picker()
   return vim.endswith(debug.getinfo(vim.ui.select, 'S').source, 'vim/ui.lua')
 end
 
+--- What closing a question means, by its answers: the server takes it for a no where it asks for a yes.
+---@param actions { title: string }[]
+local function closing(actions)
+  local offers = {}
+  for _, action in ipairs(actions) do
+    offers[action.title] = true
+  end
+  if offers.Deny then
+    return 'which means no'
+  end
+  return offers.Reject and 'which leaves the edits proposed' or 'which changes nothing'
+end
+
 --- The rows that lines take in a window as wide as the screen.
 local function rows_of(lines)
   local rows = 0
@@ -33,7 +46,7 @@ function M.ask(client_id, params)
     table.insert(lines, ('%d: %s'):format(number, action.title))
   end
   table.insert(lines, '')
-  table.insert(lines, 'Its number and Enter choose an answer, `q` closes the question, which means no.')
+  table.insert(lines, ('Its number and Enter choose an answer, `q` closes the question, %s.'):format(closing(actions)))
 
   local from = vim.api.nvim_get_current_win()
   local bufnr = vim.api.nvim_create_buf(false, true)

@@ -69,6 +69,16 @@ fn what_is_nothing_but_nested_ends() {
 }
 
 #[test]
+fn a_chain_of_commands_is_no_group_in_a_group() {
+    let chain = |parts: usize| vec!["ls"; parts].join(" && ");
+    assert_eq!(parse(&chain(MAX_COMMANDS)).map(|commands| commands.len()), Ok(MAX_COMMANDS));
+    let too_many = Err(format!("has more than {MAX_COMMANDS} commands"));
+    assert_eq!(parse(&chain(MAX_COMMANDS + 1)), too_many);
+    assert_eq!(parse(&["ls"; MAX_COMMANDS + 1].join("; ")), too_many);
+    assert_eq!(parse(&format!("{}ls", "ls&&".repeat(950))), too_many);
+}
+
+#[test]
 fn what_shells_read_differently_is_not_read() {
     for text in [
         "ls &> x",

@@ -201,6 +201,6 @@ fn settings_are_not_reached_by_patterns() {
     std::fs::create_dir_all(root.join(".askls")).unwrap();
     std::fs::write(root.join(".askls/config.toml"), "").unwrap();
     for text in ["cp a.txt .ask?s/config.toml", "tee .a*/c*", "cp a.txt .a*"] {
-        assert_eq!(shown(&place.run(text)), "ask: it may change the settings of askls", "{text}");
+        assert_eq!(shown(&place.run(text)), "ask: it may show or change the settings of askls", "{text}");
     }
 }
