@@ -56,15 +56,7 @@ fn as_json(
         "files": loaded.settings.files().iter().map(|file| {
             json!({"path": file.path.display().to_string(), "exists": file.exists})
         }).collect::<Vec<_>>(),
-        "sandbox": {
-            "state": sandbox.state.name(),
-            "walls": sandbox
-                .walls
-                .iter()
-                .map(|wall| (wall.name.to_owned(), json!(wall.holds)))
-                .collect::<serde_json::Map<_, _>>(),
-            "missing": sandbox.missing,
-        },
+        "sandbox": sandbox.to_json(),
         "warnings": loaded.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
     match chosen {
@@ -103,12 +95,9 @@ fn as_text(
         }
         Err(error) => writeln!(text, "no model: {}", line(error)),
     };
-    let _ = writeln!(text, "\nsandbox of commands: {}", sandbox.state.name());
-    for wall in &sandbox.walls {
-        let _ = writeln!(text, "  {}: {}", wall.name, line(&wall.holds));
-    }
-    for missing in &sandbox.missing {
-        let _ = writeln!(text, "  missing: {}", line(missing));
+    text.push('\n');
+    for said in sandbox.lines() {
+        let _ = writeln!(text, "{}", line(said));
     }
     text.push_str("\nsettings:\n");
     let settings = loaded.settings.shown();

@@ -12,11 +12,11 @@ use super::{
 use crate::{
     agent::Mode,
     config::{
-        Origin,
+        Origin, Settings,
         report::{Report, line, shown_json},
     },
     protocol::{ThreadId, with_whole_numbers},
-    tools::jobs::Jobs,
+    tools::{jobs::Jobs, run_command::sandbox},
     workspace::{checkpoints::Direction, position},
 };
 
@@ -225,9 +225,12 @@ async fn status(session: &Arc<Session>) -> Value {
             vec![line(format!("askls {}: no model. {error}", env!("CARGO_PKG_VERSION")))]
         }
     };
+    let sandbox = sandbox(session, &settings).await;
+    status["sandbox"] = sandbox.to_json();
     lines.push(format!("running turns: {running}"));
     lines.push(format!("proposed edits: {proposals}"));
     lines.extend(jobs.iter().map(|job| line(format!("background job: {job}"))));
+    lines.extend(sandbox.lines().into_iter().map(line));
     let set = settings.shown().into_iter().filter(|shown| shown.origin != Origin::Default);
     for shown in set {
         status["settings"][shown.name] = shown_json(&shown);
@@ -236,6 +239,14 @@ async fn status(session: &Arc<Session>) -> Value {
     lines.extend(warnings.iter().map(|warning| line(format!("warning: {warning}"))));
     status["text"] = json!(lines.join("\n"));
     status
+}
+
+/// Looks at the disk.
+async fn sandbox(session: &Session, settings: &Settings) -> sandbox::Report {
+    let roots = session.workspace.roots();
+    let sandbox = settings.sandbox();
+    let report = move || sandbox.map_or_else(sandbox::Report::unavailable, |sandbox| sandbox.report(&roots));
+    tokio::task::spawn_blocking(report).await.unwrap_or_else(|_| sandbox::Report::unavailable())
 }
 
 fn parse(name: &str, arguments: Vec<Value>) -> Result<Command> {

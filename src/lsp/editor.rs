@@ -123,7 +123,7 @@ impl Editor {
         self.waiting.insert(id, answer);
         let message = params.get("message").filter(|_| method == QUESTION).cloned();
         let _forget = Forget { editor: self, id, message };
-        self.outbox.send(&transport::request(id, method, &params)).await;
+        self.outbox.ask(&transport::request(id, method, &params)).await;
         match tokio::time::timeout(limit, answered).await {
             Ok(Ok(Ok(result))) => Ok(result),
             Ok(Ok(Err(error))) => Err(RequestError::Refused(error_text(&error))),

@@ -4,7 +4,10 @@
 //! at the first message that does not parse, hangs when a handler panics, and answers a cancelled request before the
 //! handler could clean up.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use dashmap::DashMap;
 use futures::FutureExt;
@@ -47,6 +50,8 @@ pub(super) fn request_cancelled() -> CancellationToken {
 pub(super) struct Outbox {
     messages: mpsc::Sender<String>,
     closing: CancellationToken,
+    /// Whether `shutdown` was answered. Held while a message is put in that must not come behind that answer.
+    is_shut_down: Arc<Mutex<bool>>,
 }
 
 impl Outbox {
@@ -73,7 +78,7 @@ impl Outbox {
                 }
             }
         };
-        (Self { messages, closing }, write)
+        (Self { messages, closing, is_shut_down: Arc::default() }, write)
     }
 
     /// Ends the writing once everything that is in the queue is written.
@@ -84,6 +89,25 @@ impl Outbox {
     pub(super) async fn send(&self, message: &Value) {
         // An error means that the server is about to end: nobody is left to read.
         let _ = self.messages.send(message.to_string()).await;
+    }
+
+    /// Behind the answer to `shutdown` nothing is asked: the message goes nowhere then.
+    pub(super) async fn ask(&self, request: &Value) {
+        let Ok(room) = self.messages.reserve().await else { return };
+        if !*self.shut_down() {
+            room.send(request.to_string());
+        }
+    }
+
+    /// The answer to `shutdown`.
+    pub(super) fn send_last(&self, response: &impl Serialize) {
+        let mut is_shut_down = self.shut_down();
+        *is_shut_down = true;
+        self.send_soon(response);
+    }
+
+    fn shut_down(&self) -> MutexGuard<'_, bool> {
+        self.is_shut_down.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts the message in without waiting for room, so that reading stdin never waits for the client to read.
@@ -207,7 +231,10 @@ impl Dispatcher {
                 let response = self.service.call(Request::build("shutdown").id(id).finish()).await;
                 if let Ok(Some(response)) = response {
                     self.was_shut_down |= response.is_ok();
-                    self.outbox.send_soon(&response);
+                    match response.is_ok() {
+                        true => self.outbox.send_last(&response),
+                        false => self.outbox.send_soon(&response),
+                    }
                 }
             }
             ("$/cancelRequest", _) if self.cancel_command(params.as_ref()) => {}

@@ -229,7 +229,7 @@ fn a_rule_of_ask_asks_once_more_than_the_place() {
     beside.check(
         &[("read_file", "$/other/x.txt"), ("search", "$/other")],
         expect![[r#"
-        read_file $/other/x.txt => ask: of the rule `read: $/other/x.txt` in ask
+        read_file $/other/x.txt => ask: the rule `read: $/other/x.txt` in ask is about it
         search $/other => ask: it may show what the rule `read: $/other/x.txt` is about
     "#]],
     );

@@ -1,5 +1,7 @@
 //! What of the sandbox is in force, in words for people.
 
+use serde_json::{Map, Value, json};
+
 use super::{Sandbox, SandboxMode};
 
 /// How much of the sandbox there is.
@@ -49,6 +51,21 @@ impl State {
 }
 
 impl Report {
+    /// `state`, `walls` by their names, and what is `missing`.
+    pub fn to_json(&self) -> Value {
+        let walls: Map<_, _> =
+            self.walls.iter().map(|wall| (wall.name.to_owned(), json!(wall.holds))).collect();
+        json!({ "state": self.state.name(), "walls": walls, "missing": self.missing })
+    }
+
+    /// The same for a reader, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("sandbox of commands: {}", self.state.name())];
+        lines.extend(self.walls.iter().map(|wall| format!("  {}: {}", wall.name, wall.holds)));
+        lines.extend(self.missing.iter().map(|missing| format!("  missing: {missing}")));
+        lines
+    }
+
     pub(super) fn new(sandbox: &Sandbox) -> Self {
         if sandbox.mode == SandboxMode::Off {
             return Self { state: State::Off, walls: Vec::new(), missing: Vec::new() };

@@ -186,7 +186,7 @@ fn logged(said: String) -> Option<String> {
     if said.is_empty() {
         return None;
     }
-    tracing::warn!("a command in the sandbox made what may run later: {}", said.trim_start());
+    tracing::info!("a command in the sandbox made what may run later: {}", said.trim_start());
     Some(said)
 }
 
@@ -242,7 +242,7 @@ impl Look<'_> {
             (None, _) if guard::is_run_unasked(Path::new(name)) => {
                 self.run_unasked.insert(path.to_owned());
             }
-            (None, Kind::Folder) => return !guard::is_filled(&name),
+            (None, Kind::Folder) => return !guard::is_filled(name),
             _ => {}
         }
         false
