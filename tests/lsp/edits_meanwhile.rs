@@ -108,7 +108,7 @@ fn what_is_rejected_stays_rejected() {
 fn what_is_rejected_is_not_applied_by_the_next_turn() {
     let mut scene = Scene::new(first(), read());
     scene.settings = json!({"edits": "apply"});
-    scene.after = edit("b.txt", "b", "B");
+    scene.after = edit("a.txt", "four", "FOUR");
     // The editor refuses the edits of the first turn, so that they wait.
     let refuses = |client: &Client| {
         let mut is_first = true;
@@ -119,7 +119,7 @@ fn what_is_rejected_is_not_applied_by_the_next_turn() {
     };
     let (client, end) = scene.play_with(refuses, |client| reject(client, json!({"hunks": [1]})));
     assert_eq!(end["edits"], "applied");
-    assert_eq!(client.text("/a.txt").unwrap(), "one\ntwo\nthree\nfour\nfive\nSIX\nseven\n");
+    assert_eq!(client.text("/a.txt").unwrap(), "one\ntwo\nthree\nFOUR\nfive\nSIX\nseven\n");
 }
 
 #[test]
