@@ -557,8 +557,17 @@ async fn edits_of_a_turn_that_used_all_its_steps_are_not_written_though_it_ends_
     let model = FakeModel::start(Wire::Chat, [call("edit_file", edit), text("Half is done.")]);
     let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
     let arguments = ["ask", "--apply", "--max-steps", "1", "--on-limit", "final_answer", "go"];
-    place.run(&arguments).await.assert_code(0).assert_stderr("nothing was written");
+    place.run(&arguments).await.assert_code(7).assert_stderr("nothing was written");
     assert_eq!(place.read("a.txt"), "one\n");
+}
+
+#[tokio::test]
+async fn half_of_a_change_is_not_said_to_be_written_with_apply() {
+    let edit = json!({"path": "a.txt", "find": "one", "replace": "two"});
+    let model = FakeModel::start(Wire::Chat, [call("edit_file", edit)]);
+    let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
+    let ran = place.run(&["ask", "--max-steps", "1", "go"]).await;
+    ran.assert_code(1).assert_stderr("nothing was written: this change of 1 file is not whole");
 }
 
 /// The process is killed at the first sign of a write and later and later after it: each file then says what it said

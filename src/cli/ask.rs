@@ -239,8 +239,10 @@ async fn finish(
         let proposal = files.proposal();
         if !proposal.is_empty() {
             printer.diff(proposal.diff());
-            let count = counted(&proposal);
-            printer.notice(format!("nothing was written: --apply writes this change of {count}"));
+            printer.notice(match result.is_whole() {
+                true => format!("nothing was written: --apply writes this change of {}", counted(&proposal)),
+                false => format!("nothing was written{}", End::Unfinished.of_change(&proposal)),
+            });
         }
         if files.commands_ran_without() {
             printer.notice(COMMANDS_RAN_WITHOUT);
@@ -249,8 +251,9 @@ async fn finish(
     };
     printer.diff(writer.whole().await.diff());
     if !result.is_whole() {
-        writer.report(End::Unfinished).await;
-        return exit;
+        let is_written = writer.report(End::Unfinished).await;
+        // A turn that its limit ends with an answer has not done what was asked for.
+        return if exit == Exit::Turn(StopReason::Answer) && !is_written { Exit::NotWritten } else { exit };
     }
     tokio::select! {
         () = writer.write_rest() => {}

@@ -237,7 +237,7 @@ impl End {
     }
 
     /// What is said of a change of which nothing was written.
-    fn of_change(self, staged: &EditProposal) -> String {
+    pub(super) fn of_change(self, staged: &EditProposal) -> String {
         match self {
             _ if staged.is_empty() => String::new(),
             Self::Unfinished => {
