@@ -125,6 +125,8 @@ fn a_hunk_in_conflict_outlives_the_next_turn_and_does_not_hold_up_its_edits() {
     client.open("/x.txt");
     client.open("/y.txt");
     let thread = client.ask("First.")["threadId"].clone();
+    // The question of the first turn follows its response: only after it does the next answer go to the second turn.
+    client.wait_seen("window/showMessageRequest", 1);
     client.change("/x.txt", [0, 0, 0, 1], "mine");
     client.choose("Apply");
 

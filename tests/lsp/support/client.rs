@@ -206,6 +206,14 @@ impl Client {
         of_method.map(|received| received.message["params"].clone()).collect()
     }
 
+    /// Waits until so many of this method have come, claimed or not; claims nothing.
+    pub fn wait_seen(&self, method: &str, count: usize) {
+        self.wait_until(&format!("{count} of {method}"), |received| {
+            let of_method = received.iter().filter(|received| received.message["method"] == method);
+            (of_method.count() >= count).then_some(())
+        });
+    }
+
     /// Waits until something is true of all messages so far; claims nothing.
     pub fn wait_until<T>(&self, what: &str, mut take: impl FnMut(&[Received]) -> Option<T>) -> T {
         self.shared
