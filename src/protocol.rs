@@ -207,7 +207,8 @@ pub enum Event {
         #[serde(rename = "duration_ms", serialize_with = "milliseconds")]
         duration: Duration,
     },
-    /// The text and reasoning of this step that came so far are void: the reply broke off and is asked for again.
+    /// The text and reasoning of this step that came so far are void: the reply broke off and is asked for again, or its
+    /// server ended it with other words, which follow.
     Discarded,
     /// After each step: what the turn has used so far, and what of it this step has.
     Usage {

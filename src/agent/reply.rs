@@ -196,9 +196,42 @@ struct Collected {
     has_begun: bool,
     /// What the server had counted when the reply broke off.
     used: Usage,
+    /// A message came whole with other words than those that were shown of it: a piece was lost on the way.
+    was_shown_wrong: bool,
 }
 
 impl Collected {
+    /// Takes a whole message: its words are no longer open, and are shown where no delta brought any.
+    fn take_message(&mut self, text: &str, events: &Events<'_>) {
+        let open = self.open_text.trim_start();
+        if open.is_empty() {
+            self.open_text.clear();
+            if !text.is_empty() {
+                self.was_shown = true;
+                events.emit(&Event::Text { text: text.to_owned() });
+            }
+            return;
+        }
+        match open.strip_prefix(text.trim()) {
+            // The rest is of the messages that follow.
+            Some(rest) => self.open_text = rest.trim_start().to_owned(),
+            None => {
+                self.was_shown_wrong = true;
+                self.open_text.clear();
+            }
+        }
+    }
+
+    /// Shows the reply as it is where it was shown otherwise.
+    fn put_right(&mut self, events: &Events<'_>) {
+        if !std::mem::take(&mut self.was_shown_wrong) {
+            return;
+        }
+        let texts: Vec<&str> = self.items.iter().filter_map(words).collect();
+        events.emit(&Event::Discarded);
+        events.emit(&Event::Text { text: texts.join("\n\n") });
+    }
+
     /// Whether an attempt that failed has used anything. A request that was refused has not.
     fn has_cost(&self, error: &ModelError) -> bool {
         let broke_off = self.has_begun && error.kind.is_of_a_begun_reply();
@@ -263,6 +296,14 @@ impl Collected {
     }
 }
 
+/// What a message says.
+fn words(item: &Item) -> Option<&str> {
+    match item {
+        Item::Agent(message) if !message.text.is_empty() => Some(&message.text),
+        _ => None,
+    }
+}
+
 /// A message of a reply that was cut: typed only, since what the server sent of it belongs to the whole reply.
 fn partial(item: Item) -> Item {
     match item {
@@ -296,12 +337,7 @@ async fn collect(
             }
             ModelEvent::Item(item) => {
                 if let Item::Agent(message) = &item {
-                    // A message that came without deltas has not been shown yet.
-                    if collected.open_text.is_empty() && !message.text.is_empty() {
-                        collected.was_shown = true;
-                        events.emit(&Event::Text { text: message.text.clone() });
-                    }
-                    collected.open_text.clear();
+                    collected.take_message(&message.text, events);
                 }
                 if matches!(item, Item::Reasoning(_)) {
                     collected.unheard = 0;
@@ -310,7 +346,10 @@ async fn collect(
             }
             ModelEvent::Used(usage) => collected.used = usage,
             ModelEvent::Unheard(bytes) => collected.unheard += bytes,
-            ModelEvent::Done { finish, usage } => return Ok((finish, usage.unwrap_or_default())),
+            ModelEvent::Done { finish, usage } => {
+                collected.put_right(events);
+                return Ok((finish, usage.unwrap_or_default()));
+            }
         }
     }
     Err(ModelError::new(ErrorKind::Interrupted, "the model's reply ended before its end was said".to_owned()))

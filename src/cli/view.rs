@@ -37,7 +37,7 @@ const LONGEST_NAME: usize = 100;
 const LONGEST_NOTICE: usize = 2_000;
 
 /// Stands after words on a terminal that are void; on a pipe they never come.
-const BROKE_OFF: &str = "… the reply broke off; asked again";
+const VOID: &str = "… void: the reply comes anew";
 
 /// How a turn is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -257,7 +257,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                 self.held.clear();
                 self.end_line();
                 if std::mem::take(&mut self.step_has_text) && self.style.stdout_is_terminal {
-                    self.write(&format!("{BROKE_OFF}\n"));
+                    self.write(&format!("{VOID}\n"));
                 }
             }
             Event::Retrying { attempt, max_attempts, reason, detail, wait } => {
@@ -699,7 +699,7 @@ mod tests {
             &events,
             expect![[r#"
                 Hel
-                … the reply broke off; asked again
+                … void: the reply comes anew
                 Hello world
             "#]],
             expect![[r#"

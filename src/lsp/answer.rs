@@ -29,6 +29,9 @@ const OFFER_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// How long the client may take to open a document.
 const SHOW_LIMIT: Duration = Duration::from_secs(30);
 
+/// Characters of what is said behind the first line of an answer: half of the message stays the answer's.
+const MAX_TAIL: usize = MAX_MESSAGE / 2;
+
 pub(super) const OPEN: &str = "Open answer";
 
 /// The end of its name where it becomes a file.
@@ -90,14 +93,15 @@ impl Announcement {
             return None;
         }
         let line = message(result);
-        let kind = match result.stop_reason {
-            StopReason::Answer => MessageType::INFO,
-            StopReason::ProviderError(_) => MessageType::ERROR,
+        let kind = match (result.stop_reason, &result.detail) {
+            (StopReason::Answer, None) => MessageType::INFO,
+            (StopReason::ProviderError(_), _) => MessageType::ERROR,
             _ => MessageType::WARNING,
         };
-        let has_more = result.answer.trim() != line && !result.answer.trim().is_empty();
-        let document = has_more.then(|| document(result));
-        Some(Self { kind, line, tail: String::new(), document })
+        let tail = tail(result);
+        let is_whole = result.answer.trim() == line && tail.chars().count() <= MAX_TAIL;
+        let document = (!is_whole && !result.answer.trim().is_empty()).then(|| document(result));
+        Some(Self { kind, line, tail, document })
     }
 
     /// Says this instead, on its line.
@@ -251,6 +255,14 @@ fn message(result: &TurnResult) -> String {
     one_line(&text, MAX_MESSAGE)
 }
 
+/// What has to be known about an answer, such as that it may be cut off: behind it, since it is an answer all the same.
+fn tail(result: &TurnResult) -> String {
+    match (result.stop_reason, &result.detail) {
+        (StopReason::Answer, Some(detail)) => format!(" {}", one_line(&format!("({detail})"), MAX_TAIL)),
+        _ => String::new(),
+    }
+}
+
 /// The whole answer; a partial one says so at its top.
 fn document(result: &TurnResult) -> String {
     let answer = result.answer.trim_end();
@@ -283,7 +295,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::protocol::Usage;
+    use crate::{config::Environment, protocol::Usage};
 
     fn result(stop_reason: StopReason, answer: &str, detail: Option<&str>) -> TurnResult {
         TurnResult {
@@ -328,6 +340,27 @@ mod tests {
                 So far.
             "#]],
         );
+    }
+
+    #[test]
+    fn what_has_to_be_known_about_an_answer_stands_behind_its_first_line() {
+        let settings = Settings::load(&Environment::default(), &[]).settings;
+        let doubt = "the server ended it with \"other\": it may be cut off";
+        let told = Announcement::of(&settings, &result(StopReason::Answer, "Here.", Some(doubt))).unwrap();
+        assert_eq!(told.kind, MessageType::WARNING);
+        assert_eq!(told.line(), format!("Here. ({doubt})"));
+        assert_eq!(told.document, None);
+
+        let long =
+            Announcement::of(&settings, &result(StopReason::Answer, "Here.\n\nMore.", Some(doubt))).unwrap();
+        assert_eq!(long.line(), format!("Here. ({doubt})"));
+        assert_eq!(long.document.unwrap(), format!("Here.\n\nMore.\n\n> {doubt}\n"));
+
+        let words = "word ".repeat(1000);
+        let told = Announcement::of(&settings, &result(StopReason::Answer, "Here.", Some(&words))).unwrap();
+        assert!(told.line().starts_with("Here. (word"), "{}", told.line());
+        assert!(told.line().chars().count() <= MAX_MESSAGE);
+        assert!(told.document.unwrap().contains(words.trim_end()), "what is cut stands in the document");
     }
 
     #[test]

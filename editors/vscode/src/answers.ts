@@ -81,6 +81,9 @@ function text(prompt: string, result: AskResult): string {
   if (result.stopReason !== 'answer') {
     const reason = [result.stopReason, result.limit].filter(Boolean).join(': ').replaceAll('_', ' ');
     parts.push(`> **Not finished: ${reason}.** ${result.detail ?? ''}`.trimEnd());
+  } else if (result.detail) {
+    // An answer that may be cut off, or that a limit brought about.
+    parts.push(`> **Note:** ${result.detail}`);
   }
   if (result.jobs?.length) {
     const ends = result.jobs.length === 1 ? 'ends it' : 'ends them';

@@ -214,3 +214,53 @@ async fn a_call_cut_at_the_token_limit_without_a_word_before_it_says_what_to_do(
     )
     .await;
 }
+
+#[tokio::test]
+async fn words_that_the_end_of_a_reply_puts_right_are_shown_anew() {
+    let delta = |words: &str| Ok(ModelEvent::TextDelta(words.to_owned()));
+    let whole = |words: &str| text(words).pop().unwrap();
+    for (parts, expect) in [
+        (
+            vec![delta("Do "), delta("delete it."), whole("Do NOT delete it.")],
+            expect![[r#"
+                step 1
+                text: Do 
+                text: delete it.
+                discarded
+                text: Do NOT delete it.
+                used: 10 2
+            "#]],
+        ),
+        // Two messages that come whole behind all the deltas are shown once.
+        (
+            vec![delta("One."), delta("\n\nTwo."), whole("One."), whole("Two.")],
+            expect![[r#"
+                step 1
+                text: One.
+                text: 
+
+                Two.
+                used: 10 2
+            "#]],
+        ),
+        (
+            vec![delta("One."), delta("\n\nWo."), whole("One."), whole("Two.")],
+            expect![[r#"
+                step 1
+                text: One.
+                text: 
+
+                Wo.
+                discarded
+                text: One.
+
+                Two.
+                used: 10 2
+            "#]],
+        ),
+    ] {
+        let mut bench = Bench::new(Scripted::new(vec![reply([parts])]), Answer::AllowOnce);
+        bench.ask("2+2?").await;
+        expect.assert_eq(&bench.shown());
+    }
+}

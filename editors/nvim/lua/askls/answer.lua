@@ -24,10 +24,10 @@ local function buffer(name, filetype)
   return bufnr
 end
 
---- How a turn ended, in words, when it did not simply end with its answer.
+--- How a turn ended, in words, when it did not simply end with its answer: an answer may be cut off, too.
 local function ending(result)
   if result.stopReason == 'answer' then
-    return nil
+    return result.detail and ('> **Note:** %s'):format(result.detail)
   end
   local reason = result.limit and ('%s (%s)'):format(result.stopReason, result.limit) or result.stopReason
   return ('> **Not finished: %s.** %s'):format(reason:gsub('_', ' '), result.detail or '')
