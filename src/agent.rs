@@ -18,6 +18,7 @@ mod withheld;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -179,13 +180,15 @@ impl Agent {
         let Some(longest) = self.limits.turn_timeout else {
             return self.run_admitted(thread, input, progress, context, events).await;
         };
+        let left = longest.saturating_sub(waited);
+        progress.spent.until = Instant::now().checked_add(left);
         let in_time = TurnContext { cancel: context.cancel.child_token(), ..context.clone() };
         let steps = self.run_admitted(thread, input, progress, &in_time, events);
         tokio::pin!(steps);
         let ending = tokio::select! {
             biased;
             ending = &mut steps => return ending,
-            () = tokio::time::sleep(longest.saturating_sub(waited)) => {
+            () = tokio::time::sleep(left) => {
                 in_time.cancel.cancel();
                 steps.await
             }
@@ -235,9 +238,6 @@ impl Agent {
             };
             let (mut calls, words) = match self.step(thread, choice, progress, context, events).await {
                 Ok(Next::Calls(calls, words)) => (calls, words),
-                Ok(Next::Resume) if context.last_step.is_cancelled() => {
-                    return Ending::cancelled(std::mem::take(&mut progress.last_words));
-                }
                 Ok(Next::Resume) => continue,
                 Ok(Next::Done(answer)) => return Ending::finished(answer),
                 Err(ending) => return ending,

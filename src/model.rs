@@ -34,7 +34,9 @@ mod unreadable;
 
 use std::fmt;
 
-use futures::{future::BoxFuture, stream::BoxStream};
+use futures::{StreamExt, future::BoxFuture, stream, stream::BoxStream};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{Cost, Item, Usage, Wire};
 
@@ -54,7 +56,8 @@ pub trait ModelClient: Send + Sync {
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>>;
 
     /// The same where so much is left of the turn's bounds. A client that sends several requests for one reply sends no
-    /// further one once they are used up: it ends with [`Finish::Pause`], and tells what all of them used.
+    /// further one once they are used up, or once the user wants none: it ends with [`Finish::Pause`], and tells what all
+    /// of them used.
     fn stream_within<'a>(
         &'a self,
         request: Request<'a>,
@@ -104,30 +107,46 @@ pub struct Request<'a> {
 }
 
 /// What is left of a turn's bounds; `None` where there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Room {
     pub tokens: Option<u64>,
     /// Holds only where the model's price is known.
     pub cost: Option<Cost>,
+    /// When the turn's time is up: a reply that is whole by then is not waited for any longer.
+    pub until: Option<Instant>,
+    /// Fired once the user wants no request after the one that runs.
+    pub last_step: CancellationToken,
 }
 
 impl Room {
-    /// Whether so much more leaves none for another request.
-    pub fn is_used_up(self, used: Usage, price: Option<Price>) -> bool {
+    /// Whether no further request is wanted, whatever is left.
+    pub fn is_closed(&self) -> bool {
+        self.last_step.is_cancelled()
+    }
+
+    /// Whether so much more leaves none for another request, or none is wanted.
+    pub fn is_used_up(&self, used: Usage, price: Option<Price>) -> bool {
         let cost = price.map(|price| price.cost(used));
-        self.tokens.is_some_and(|left| used.total() >= left)
+        self.is_closed()
+            || self.tokens.is_some_and(|left| used.total() >= left)
             || self.cost.zip(cost).is_some_and(|(left, cost)| cost >= left)
     }
 
     /// What is left after so much more.
     #[must_use]
-    pub fn after(self, used: Usage, price: Option<Price>) -> Self {
+    pub fn after(&self, used: Usage, price: Option<Price>) -> Self {
         let cost = price.map(|price| price.cost(used)).unwrap_or_default();
         Self {
             tokens: self.tokens.map(|left| left.saturating_sub(used.total())),
             cost: self.cost.map(|left| left.since(cost)),
+            ..self.clone()
         }
     }
+}
+
+/// The reply of a client that may send no further request for it.
+fn paused(usage: Option<Usage>) -> ModelStream {
+    stream::iter([Ok(ModelEvent::Done { finish: Finish::Pause, usage })]).boxed()
 }
 
 /// A tool as the model sees it: from one definition each wire makes its own shape.

@@ -24,7 +24,7 @@ use std::{
 
 use askls::protocol::Wire;
 use serde_json::{Value, json};
-use support::model::{FakeModel, Reply, call, empty, refusal, stall, status, text};
+use support::model::{FakeModel, Reply, call, empty, raw_sse, refusal, stall, status, text};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _},
     process::Command,
@@ -774,6 +774,33 @@ async fn a_bound_of_the_command_line_goes_before_that_of_every_file() {
     })
     .await;
     ran.assert_stderr("turn_timeout").assert_stderr("(here: --timeout SECONDS)");
+}
+
+/// Some servers send all at once and keep the connection open: whether more comes is in doubt for a while.
+// SPEC L13, S6
+#[tokio::test]
+async fn an_answer_that_is_whole_when_the_time_is_up_is_an_answer() {
+    let whole =
+        r#"data: {"choices":[{"index":0,"delta":{"content":"whole answer"},"finish_reason":"stop"}]}"#;
+    for setting in ["turn_timeout", "reply_timeout"] {
+        let mut end = Value::Null;
+        // As long as it takes to reach the model on a machine that may be busy, and far below the time of doubt.
+        for seconds in [1, 2, 4, 8, 16] {
+            let reply = raw_sse(&format!("{whole}\n\n")).stays_open();
+            let model = FakeModel::start(Wire::Chat, [reply]).allow_unused();
+            let place = Place::new(&[]).with_model(&model);
+            place.write("config/askls/config.toml", &format!("{setting} = {seconds}\nmax_attempts = 1\n"));
+            end = place.run(&["ask", "--json", "go"]).await.events().pop().unwrap();
+            if end["stop_reason"] == "answer" {
+                break;
+            }
+        }
+        assert_eq!(
+            (&end["stop_reason"], &end["answer"]),
+            (&json!("answer"), &json!("whole answer")),
+            "{setting}: {end}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     model::{ModelInfo, Price, Room},
@@ -28,6 +29,8 @@ pub(super) struct Spent {
     tokens: u64,
     cost: Cost,
     calls: u32,
+    /// When the turn's time is up.
+    pub(super) until: Option<Instant>,
 }
 
 /// A bound of the settings that a turn has reached, in words that begin a sentence.
@@ -58,11 +61,13 @@ impl Spent {
         Some(Reached::new(Limit::Cost, words, "max_cost", limits))
     }
 
-    /// What is left for a client that makes several requests for one reply.
-    pub(super) fn room(&self, limits: &Limits) -> Room {
+    /// What is left for a client that makes several requests for one reply, until `last_step` fires.
+    pub(super) fn room(&self, limits: &Limits, last_step: &CancellationToken) -> Room {
         Room {
             tokens: limits.max_turn_tokens.map(|most| most.saturating_sub(self.tokens)),
             cost: limits.max_cost.map(|most| most.since(self.cost)),
+            until: self.until,
+            last_step: last_step.clone(),
         }
     }
 

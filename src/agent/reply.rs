@@ -124,10 +124,11 @@ pub(super) async fn ask(
 ) -> Reply {
     loop {
         let mut collected = Collected::default();
+        let room = meter.spent.room(meter.limits, &context.last_step);
         let outcome = tokio::select! {
             biased;
             () = context.cancel.cancelled() => return Reply::Cancelled { texts: collected.into_texts() },
-            outcome = collect(model, request, meter.spent.room(meter.limits), events, &mut collected) => outcome,
+            outcome = collect(model, request, room, events, &mut collected) => outcome,
         };
         let was_shown = collected.was_shown;
         let again = match outcome {

@@ -130,6 +130,7 @@ impl Agent {
                 Ok(Next::Calls(calls, answer))
             }
             Finish::Stop | Finish::Refusal => Ok(Next::Done(answer)),
+            Finish::Pause if context.last_step.is_cancelled() => Err(Ending::cancelled(answer)),
             Finish::Pause => {
                 progress.last_words.clone_from(&answer);
                 progress.paused = Some(answer);

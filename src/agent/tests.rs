@@ -25,7 +25,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::{
-    model::{ErrorKind, Finish, ModelError, ModelEvent, ModelInfo, ModelStream, Price, Request, Retry},
+    model::{ErrorKind, Finish, ModelError, ModelEvent, ModelInfo, ModelStream, Price, Request, Retry, Room},
     protocol::{AgentMessage, Item, MessageState, ToolCall},
     tools::{Access, Effect, Tool, ToolContext, ToolError},
     workspace::Workspace,

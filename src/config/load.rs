@@ -129,7 +129,12 @@ impl Layers {
         // variable that a script did not set.
         let is_empty = is_empty_text(&entry.value) && !(key.empty.is_some() && origin.is_file())
             || entry.value.is_null();
-        if is_empty && !(*origin == Origin::CommandLine && unusable::decides(key.name)) {
+        if is_empty {
+            if *origin == Origin::CommandLine && unusable::decides(key.name) {
+                let unusable = key.check(&entry.value, origin.notation()).err();
+                let message = unusable.unwrap_or_else(|| format!("{} must not be empty", key.name));
+                self.refuse(Some(key.name), &entry.place, message, origin);
+            }
             return;
         }
         match key.shape {
@@ -167,6 +172,7 @@ impl Layers {
             [] => message,
             inside => misplaced::wrapped(entry, inside, origin.is_file()),
         };
+        let near = near.filter(|name| unusable::may_mean(name, &entry.value));
         let meant = near.into_iter().chain(inside).filter(|_| trust != Trust::None);
         self.refuse(meant, &entry.place, message, origin);
     }
@@ -174,7 +180,7 @@ impl Layers {
     /// Tells of the settings inside the value of another one, at any depth.
     fn tell_misplaced(&mut self, key: &'static Key, table: &Entry, origin: &Origin, trust: Trust) {
         for member in &table.members {
-            let setting = misplaced::meant_inside(&member.name).filter(|name| {
+            let setting = misplaced::meant_inside(member).filter(|name| {
                 key.shape != Shape::Models || Key::named(name).is_some_and(|key| !key.of_models)
             });
             if let Some(setting) = setting {
@@ -203,7 +209,7 @@ impl Layers {
         for part in entry.members.iter().filter(|part| !known(&part.name)) {
             is_told = true;
             // What is a setting was told as one.
-            if misplaced::meant_inside(&part.name).is_none() {
+            if misplaced::meant_inside(part).is_none() {
                 let rest = if fits { "the rest of it is used" } else { "nothing of it is used" };
                 self.warn(&part.place, format!("{}; {rest}", misplaced::unknown_part(key, &part.name)));
             }
@@ -241,7 +247,7 @@ impl Layers {
                 continue;
             }
             let shown: String = model.name.chars().take(LONGEST_NAME).collect();
-            let setting = misplaced::meant_inside(&model.name);
+            let setting = misplaced::meant_inside(model);
             let message = match setting {
                 Some(setting) => misplaced::misplaced(setting, key, &models, origin.is_file()),
                 None => format!("{}.{shown:?} must be a table, such as {{ temperature = 0.2 }}", key.name),

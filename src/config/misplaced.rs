@@ -44,7 +44,7 @@ pub(super) fn unknown_part(key: &Key, name: &str) -> String {
 pub(super) fn inside(entry: &Entry) -> Vec<&'static str> {
     let mut found = Vec::new();
     for member in &entry.members {
-        let setting = if member.value.is_null() { None } else { meant_inside(&member.name) };
+        let setting = if member.value.is_null() { None } else { meant_inside(member) };
         for name in setting.into_iter().chain(inside(member)) {
             if !found.contains(&name) {
                 found.push(name);
@@ -54,10 +54,11 @@ pub(super) fn inside(entry: &Entry) -> Vec<&'static str> {
     found
 }
 
-/// The setting that is meant by a name inside a table of another name.
-pub(super) fn meant_inside(name: &str) -> Option<&'static str> {
-    let near = || nearest(name, &unusable::all_deciding().collect::<Vec<_>>(), LIKENESS_INSIDE);
-    Key::named(name).map(|key| key.name).or_else(near)
+/// The setting that is meant by a member of a table of another name.
+pub(super) fn meant_inside(member: &Entry) -> Option<&'static str> {
+    let near = || nearest(&member.name, &unusable::all_deciding().collect::<Vec<_>>(), LIKENESS_INSIDE);
+    let meant = || near().filter(|name| unusable::may_mean(name, &member.value));
+    Key::named(&member.name).map(|key| key.name).or_else(meant)
 }
 
 /// What is said of `settings` that stand inside a table of another name, as of `[askls]` in a file.

@@ -586,11 +586,54 @@ fn what_decides_where_data_goes_and_cannot_be_used_is_never_left_out_in_silence(
 }
 
 #[test]
+fn a_model_that_cannot_be_used_may_have_been_meant_to_keep_the_network_out() {
+    for (user, message) in [
+        ("model = ['offline']", "1:1: model must be text, not [\"offline\"]"),
+        ("model = false", "1:1: model must be text, not false"),
+        ("model = offline", "1:9: this line is not valid TOML and is not used: text stands in quotes"),
+        ("model = 'offline\nmax_steps = 4", "1:17: this line is not valid TOML and is not used"),
+        ("model = 'm'\nmodel = 'offline'", "2:1: model is set twice, in lines 1 and 2: remove one of them"),
+        ("modle = 'offline'", "1:1: there is no setting modle; did you mean model?"),
+        ("Model = ['Offline ']", "1:1: there is no setting Model; did you mean model?"),
+        ("[server]\nmodel = 'offline'", "1:2: there is no table server: write model above"),
+        ("[server]\nmodle = 'offline'", "1:2: there is no table server: write model above"),
+        ("[models]\nmodel = 'offline'", "2:1: model stands below [models]"),
+    ] {
+        // The project's choice takes the place of no ban.
+        for place in [Place::new().user(user), Place::new().user(user).project("model = 'm'")] {
+            let choice = place.load().settings.model_choice();
+            let unusable = choice.unusable.unwrap_or_default();
+            assert!(unusable.contains(message), "{user}\n{unusable}");
+            assert!(unusable.ends_with("since model decides what goes where"), "{unusable}");
+        }
+    }
+    let place = Place::new();
+    for editor in [json!({"model": ["offline"]}), json!({"server": {"model": "offline"}})] {
+        let choice = place.load().settings.with_editor(&editor).settings.model_choice();
+        assert!(choice.unusable.is_some(), "{editor}");
+    }
+    let flags = json!({"model": ""});
+    let flags = flags.as_object().unwrap();
+    let choice = place.load().settings.with_command_line(flags).settings.model_choice();
+    assert!(
+        choice.unusable.unwrap_or_default().starts_with("command line: model must not be empty; nothing")
+    );
+    // What the user says in a stronger place counts, and what is offline sends nothing.
+    let place = Place::new().user("model = 'offline'");
+    let choice = place.load().settings.with_editor(&json!({"model": 3})).settings.model_choice();
+    assert!(choice.is_offline());
+}
+
+#[test]
 fn what_is_broken_elsewhere_or_said_again_by_a_stronger_layer_holds_nothing_up() {
     let check = |place: Place| check_unusable(&place, json!(null), expect!["none"]);
     check(Place::new());
-    check(Place::new().user("# base_url = 'x'\nmodel = \"open\nmax_steps = 4\n"));
-    check(Place::new().user("base_url = 'http://localhost:1/v1'\nmodel = \"open\n"));
+    check(Place::new().user("# base_url = 'x'\nedits = \"open\nmax_steps = 4\n"));
+    check(Place::new().user("base_url = 'http://localhost:1/v1'\nedits = \"open\n"));
+    check(Place::new().user("model = 3").variable("ASKLS_MODEL", "m"));
+    check(Place::new().project("model = 3"));
+    // What may be meant for something else.
+    check(Place::new().user("mode = 'fast'\nnode = 3\n[server]\nmode = 'fast'"));
     check(Place::new().user("base_url = 'x'").variable("ASKLS_BASE_URL", "HTTP://localhost:1/v1"));
     check(Place::new().user("api_key_env = 'x'").variable("ASKLS_API_KEY", "sk-1"));
     check(Place::new().project("base_url = 'x'\nwire = 3"));
@@ -881,7 +924,7 @@ fn a_name_that_is_set_twice_is_told_with_both_lines_and_which_one_is_used() {
             price = { input = 1, output = 2 } ($/config/askls/config.toml)
             models = a, a b, b ($/config/askls/config.toml)
             edits = apply ($/config/askls/config.toml)
-            ! $/config/askls/config.toml:3:1: model is set twice, in lines 2 and 3; line 2 is used: remove one of them
+            ! $/config/askls/config.toml:3:1: model is set twice, in lines 2 and 3: remove one of them
             ! $/config/askls/config.toml:4:1: edits.x cannot be set beside edits, in lines 1 and 4; line 1 is used: remove one of them
             ! $/config/askls/config.toml:5:34: price.input is set twice, in line 5; the first is used: remove one of them
             ! $/config/askls/config.toml:9:1: models.a.window is set twice, in lines 8 and 9; line 8 is used: remove one of them

@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::{Origin, Settings, Warning};
+use crate::model::select::OFFLINE;
 
 /// The name under which a settings file counts that cannot be read at all: it may set anything.
 pub(super) const WHOLE_FILE: &str = "the settings file";
@@ -19,8 +22,12 @@ pub(super) const OTHER_VARIABLES: &[(&str, &str)] = &[
 const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
 
+/// Among its values is the one that forbids the network.
+const MODEL: &str = "model";
+
 /// A way that leaves out a proxy, or a header by which a gateway sends things on, leads elsewhere too.
 const DECIDING: &[&str] = &[
+    MODEL,
     "base_url",
     "wire",
     "api_key_env",
@@ -94,6 +101,8 @@ impl Unusable {
             WHOLE_FILE => false,
             // What a stronger layer says is added to it.
             "ask" | "deny" => false,
+            // It may have been a ban of the network, which no project lifts.
+            MODEL => settings.own.set.get(MODEL).is_some_and(|(_, origin)| origin.rank() > rank),
             OPENAI_BASE_URL | ANTHROPIC_BASE_URL => settings.values.base_url.is_some(),
             name if KEYS.contains(&name) => {
                 let own_key = Origin::Environment("ASKLS_API_KEY").rank() > rank
@@ -108,6 +117,20 @@ impl Unusable {
 /// Whether a setting decides where data goes or what a turn may cost, by its name.
 pub(super) fn decides(name: &str) -> bool {
     DECIDING.contains(&name) || bounds(name) || OTHER_VARIABLES.iter().any(|(_, other)| *other == name)
+}
+
+/// Whether a value below a name that is nearly that of a setting may be meant for it. `model` is nearly `mode` and `node`:
+/// with it only what forbids the network counts.
+pub(super) fn may_mean(name: &str, value: &Value) -> bool {
+    name != MODEL || says_offline(value)
+}
+
+fn says_offline(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim().eq_ignore_ascii_case(OFFLINE),
+        Value::Array(list) => list.iter().any(says_offline),
+        _ => false,
+    }
 }
 
 /// Whether a setting bounds a turn, by its name.

@@ -14,8 +14,9 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::{
-    ErrorKind, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, catalog,
+    ErrorKind, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, Room, catalog,
     http::{self, Answer, Endpoint},
+    paused,
     sse::{self, Decoder},
     template_marks::{self, Mended},
     text_calls::TextCalls,
@@ -214,7 +215,12 @@ impl<F: Format> WireClient<F> {
     }
 
     /// `until` is when the rest of a reply that may be whole is waited for no longer.
-    async fn ask(&self, request: Request<'_>, until: Option<Instant>) -> Result<ModelStream, ModelError> {
+    async fn ask(
+        &self,
+        request: Request<'_>,
+        room: &Room,
+        until: Option<Instant>,
+    ) -> Result<ModelStream, ModelError> {
         let items = match self.endpoint.may_read_marks() {
             true => template_marks::sheltered(request.items),
             false => Cow::Borrowed(request.items),
@@ -253,6 +259,9 @@ impl<F: Format> WireClient<F> {
             }
             if left == wishes {
                 return Err(about_history::<F>(error, request, is_tried_without_reasoning));
+            }
+            if room.is_closed() {
+                return Ok(paused(None));
             }
             granted = left;
         };
@@ -310,9 +319,17 @@ impl<F: Format> ModelClient for WireClient<F> {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
+        self.stream_within(request, Room::default())
+    }
+
+    fn stream_within<'a>(
+        &'a self,
+        request: Request<'a>,
+        room: Room,
+    ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
         let deadline = http::Deadline::of(&self.endpoint);
-        let until = deadline.of_rest();
-        Box::pin(deadline.keep(self.ask(request, until)))
+        let until = deadline.of_rest(room.until);
+        Box::pin(deadline.keep(async move { self.ask(request, &room, until).await }))
     }
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Finish, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, Room, ToolChoice,
-    call_ids::CallIds, chat::ChatClient, http::Endpoint, messages::MessagesClient, options,
+    call_ids::CallIds, chat::ChatClient, http::Endpoint, messages::MessagesClient, options, paused,
     responses::ResponsesClient,
 };
 use crate::protocol::{Item, ToolCall, Usage, UserMessage, Wire};
@@ -122,7 +122,7 @@ impl Guided {
             }
         }
         if tally.is_used_up() {
-            return Ok(ending(Finish::Pause, tally.used()));
+            return Ok(paused(tally.used()));
         }
         self.answer(&request, &scene, &story, offered, tally.clone()).await
     }
@@ -188,7 +188,8 @@ impl Guided {
         tally: &mut Tally,
     ) -> Result<(String, Finish), ModelError> {
         let items = [said(prompt)];
-        let mut events = self.inner.stream(inner(request.cache_key, &items, schema)).await?;
+        let request = inner(request.cache_key, &items, schema);
+        let mut events = self.inner.stream_within(request, tally.room()).await?;
         let mut shown = String::new();
         let (mut written, mut told) = (0, None);
         while let Some(event) = events.next().await {

@@ -254,7 +254,7 @@ impl Stage {
             return server::run(run, &self.world, configured, &self.provider, observed);
         }
         write_user_file(&self.world, configured)?;
-        runtime.block_on(inside::run(run, &self.world, configured, observed))
+        runtime.block_on(inside::run(run, &self.world, configured, &self.provider, observed))
     }
 
     /// One ask for each row of a table of addresses.
@@ -277,7 +277,7 @@ impl Stage {
             let configured = configured(&one.given, "")?;
             write_user_file(&self.world, &configured)?;
             let mut seen = Observed::default();
-            runtime.block_on(inside::run(&one, &self.world, &configured, &mut seen))?;
+            runtime.block_on(inside::run(&one, &self.world, &configured, &self.provider, &mut seen))?;
             let traffic = self.provider.traffic();
             let path = traffic.requests.get(before).map(|request| request.path.clone());
             observed.faults.append(&mut seen.faults);

@@ -30,6 +30,8 @@ use crate::{
     case::Run,
     names::{Configured, error_kinds},
     observed::{Ask, End, Observed},
+    processes,
+    provider::Provider,
     tools::Bench,
     world::World,
 };
@@ -89,6 +91,9 @@ struct Refusals {
     refused: Mutex<Vec<String>>,
 }
 
+/// How long a turn may take to reach its provider.
+const LONGEST_START: Duration = Duration::from_secs(5);
+
 /// How the output of a call begins that did not run.
 const NOT_ALLOWED: &str = "this call was not allowed and did not run: ";
 
@@ -111,6 +116,7 @@ pub(crate) async fn run(
     run: &Run,
     world: &World,
     configured: &Configured,
+    provider: &Provider,
     observed: &mut Observed,
 ) -> Result<(), String> {
     let house = Arc::new(House::build(run, world, configured)?);
@@ -119,14 +125,14 @@ pub(crate) async fn run(
     if let Some(calls) = run.when["calls"].as_array() {
         editor::calls(&house, run, world, calls, observed).await?;
     } else if let Some(prompt) = run.when["ask"].as_str() {
-        let mut turns = Turns::new(&house);
+        let mut turns = Turns::new(&house, provider);
         turns.start("ask", prompt, &Value::Null);
         if let Err(reason) = turns.wait("ask", run.wall).await {
             observed.faults.push(reason);
         }
         turns.end(observed).await;
     } else if let Some(steps) = run.when["steps"].as_array() {
-        let mut turns = Turns::new(&house);
+        let mut turns = Turns::new(&house, provider);
         for step in steps {
             turns.step(step, run.wall, observed).await?;
         }
@@ -219,8 +225,11 @@ impl Approver for Questions {
 }
 
 /// The turns of one run, all on one thread.
-struct Turns {
+struct Turns<'a> {
     house: Arc<House>,
+    provider: &'a Provider,
+    /// Requests that the provider had before the last ask.
+    asked_before: usize,
     thread: Arc<AsyncMutex<Thread>>,
     running: BTreeMap<String, Running>,
     order: Vec<String>,
@@ -233,10 +242,12 @@ struct Running {
     cancel: CancellationToken,
 }
 
-impl Turns {
-    fn new(house: &Arc<House>) -> Self {
+impl<'a> Turns<'a> {
+    fn new(house: &Arc<House>, provider: &'a Provider) -> Self {
         Self {
             house: Arc::clone(house),
+            provider,
+            asked_before: 0,
             thread: Arc::new(AsyncMutex::new(Thread::new())),
             running: BTreeMap::new(),
             order: Vec::new(),
@@ -265,14 +276,25 @@ impl Turns {
             return Ok(());
         }
         if let Some(wait) = step["sleep_ms"].as_u64() {
-            tokio::time::sleep(Duration::from_millis(wait)).await;
+            self.pause(Duration::from_millis(wait)).await;
             return Ok(());
         }
         Err(format!("the step {step} is not known"))
     }
 
+    /// Lets go on for so long what goes on, and longer where the last turn has not reached its provider by then: a case
+    /// means what happens meanwhile, and a busy machine takes its time for it.
+    async fn pause(&self, wait: Duration) {
+        tokio::time::sleep(wait).await;
+        let last = self.order.last().and_then(|label| self.running.get(label));
+        let has_ended = || last.is_none_or(|running| running.task.is_finished());
+        let is_over = || has_ended() || self.provider.asked() > self.asked_before;
+        tokio::task::block_in_place(|| processes::wait(crate::stretched(LONGEST_START), is_over));
+    }
+
     /// Starts a turn and does not wait.
     fn start(&mut self, label: &str, prompt: &str, step: &Value) {
+        self.asked_before = self.provider.asked();
         let answers = match &step["on_approval"] {
             Value::Array(answers) => answers.iter().map(|answer| answer == "allow").collect(),
             Value::String(answer) => VecDeque::from(vec![answer == "allow"; 64]),

@@ -134,6 +134,11 @@ impl Observed {
 }
 
 impl Request {
+    /// What is sent beside, such as the question for the list of models, has another method.
+    pub(crate) fn is_for_an_answer(&self) -> bool {
+        self.method == "POST"
+    }
+
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()

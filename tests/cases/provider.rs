@@ -73,6 +73,11 @@ impl Provider {
     pub(crate) fn traffic(&self) -> Traffic {
         self.shared.lock().traffic.clone()
     }
+
+    /// How many requests for an answer have come.
+    pub(crate) fn asked(&self) -> usize {
+        self.shared.lock().asked()
+    }
 }
 
 impl Drop for Provider {
@@ -96,8 +101,8 @@ impl Shared {
             return Some(answer.unwrap_or_else(|| serde_json::json!({"status": 404, "body": "not found"})));
         }
         // What is no request for an answer takes none of the script.
-        let is_scripted = request.method == "POST";
-        let number = state.traffic.requests.iter().filter(|known| known.method == "POST").count();
+        let is_scripted = request.is_for_an_answer();
+        let number = state.asked();
         state.traffic.requests.push(request);
         if !is_scripted {
             return Some(
@@ -110,6 +115,13 @@ impl Shared {
             None if state.repeats_last => state.exchanges.get(last).cloned(),
             None => None,
         }
+    }
+}
+
+impl State {
+    /// How many requests for an answer have come.
+    fn asked(&self) -> usize {
+        self.traffic.requests.iter().filter(|request| request.is_for_an_answer()).count()
     }
 }
 

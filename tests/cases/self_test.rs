@@ -206,6 +206,27 @@ fn whole_runs() -> Vec<String> {
         Verdict::Fail(_) => {}
         other => faults.push(format!("a run past its wall gives {other:?}")),
     }
+    // A pause is over once the turn has reached its provider, however busy the machine is: here none at all.
+    let given = json!({"exchanges": [{"stall": "before_headers", "hold_ms": 60_000}]});
+    let steps = json!([{"ask": "go", "label": "a"}, {"sleep_ms": 0}, {"cancel": "a"}, {"wait_for": "a"}]);
+    for requires in [json!([]), json!(["lsp"])] {
+        let expect = json!({"outcomes": {"a": "cancelled"}, "requests": {"eq": 1}});
+        let mut paused = case();
+        for (member, value) in [
+            ("requires", &requires),
+            ("given", &given),
+            ("when", &json!({"steps": steps})),
+            ("expect", &expect),
+        ] {
+            paused[member] = value.clone();
+        }
+        paused["given"]["provider"] = json!("openai_chat");
+        let found = Case::parse(&paused.to_string()).ok().and_then(|case| case.runs.first().cloned());
+        match found.map(|run| drive::run(&run, &runtime).verdict) {
+            Some(Verdict::Pass) => {}
+            other => faults.push(format!("a pause before a cancel, with {requires}, gives {other:?}")),
+        }
+    }
     let call_answers_wrong = json!({
         "when": {"ask": null, "calls": [{"tool": "read_file", "args": {"path": "missing.txt"}}]},
         "expect": null,

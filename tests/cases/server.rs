@@ -33,7 +33,7 @@ pub(crate) fn run(
     provider: &Provider,
     observed: &mut Observed,
 ) -> Result<(), String> {
-    let mut client = Client::start(command(world, configured)?, world, run, configured);
+    let mut client = Client::start(command(world, configured)?, world, run, configured, provider);
     let started = Instant::now();
     if let Some(steps) = run.when["steps"].as_array() {
         let is_standard =

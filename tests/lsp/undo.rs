@@ -197,8 +197,10 @@ fn a_deletion_that_was_taken_back_and_is_not_saved_is_told_of() {
     let undone = client.command(UNDO, json!({}));
 
     assert_eq!(undone["undone"], true, "{undone}");
-    let told = client.seen("window/showMessage").pop().unwrap();
-    assert_eq!(told["message"], "askls: Undid \"Delete it.\" (gone.txt); not saved yet: gone.txt");
+    let told = client.wait_for("what was undone", |message| {
+        message["params"]["message"].as_str().is_some_and(|text| text.contains("Undid"))
+    });
+    assert_eq!(told["params"]["message"], "askls: Undid \"Delete it.\" (gone.txt); not saved yet: gone.txt");
 }
 
 #[test]

@@ -1,25 +1,29 @@
 //! What askls adds to requests for the good of both sides, and leaves out where a server refuses it.
 
 use askls::{
-    model::ErrorKind,
+    model::{ErrorKind, Finish, ModelEvent, Room},
     protocol::{Item, Raw, Reasoning, ToolCall, ToolOutput, Wire},
 };
+use futures::StreamExt;
 use serde_json::json;
 
 use crate::{
-    client, endpoint, step,
+    client, endpoint, request, step,
     support::model::{FakeModel, status, text},
     user,
 };
 
+/// A server's refusal of something that askls adds, and the member that it means.
+const REFUSALS: [(Wire, &str, &str); 4] = [
+    (Wire::Chat, "Unrecognized request argument supplied: stream_options", "stream_options"),
+    (Wire::Chat, "Unsupported parameter: return_progress", "return_progress"),
+    (Wire::Responses, "Encrypted content is not supported with this model.", "include"),
+    (Wire::Messages, "cache_control: Extra inputs are not permitted", "cache_control"),
+];
+
 #[tokio::test]
 async fn what_a_server_does_not_know_is_asked_for_once() {
-    for (wire, refused, member) in [
-        (Wire::Chat, "Unrecognized request argument supplied: stream_options", "stream_options"),
-        (Wire::Chat, "Unsupported parameter: return_progress", "return_progress"),
-        (Wire::Responses, "Encrypted content is not supported with this model.", "include"),
-        (Wire::Messages, "cache_control: Extra inputs are not permitted", "cache_control"),
-    ] {
+    for (wire, refused, member) in REFUSALS {
         let refuse = status(400, &json!({"error": {"message": refused}}).to_string());
         let model = FakeModel::start(wire, [refuse, text("4"), text("5")]);
         let client = client(wire, endpoint(&model.base_url()));
@@ -29,6 +33,23 @@ async fn what_a_server_does_not_know_is_asked_for_once() {
         let asked: Vec<_> =
             model.requests().iter().map(|request| request.json.get(member).is_some()).collect();
         assert_eq!(asked, [true, false, false], "{wire}");
+    }
+}
+
+// SPEC C8
+#[tokio::test]
+async fn a_request_is_not_sent_without_what_a_server_refuses_once_the_user_wants_no_further_one() {
+    for (wire, refused, _) in REFUSALS {
+        let refuse = status(400, &json!({"error": {"message": refused}}).to_string());
+        let model = FakeModel::start(wire, [refuse, text("4")]).allow_unused();
+        let client = client(wire, endpoint(&model.base_url()));
+        let room = Room::default();
+        room.last_step.cancel();
+        let items = [user("2+2?")];
+        let reply = client.stream_within(request(&items, &[]), room).await.expect("a reply");
+        let paused = ModelEvent::Done { finish: Finish::Pause, usage: None };
+        assert_eq!(reply.collect::<Vec<_>>().await, [Ok(paused)], "{wire}");
+        assert_eq!(model.requests().len(), 1, "{wire}");
     }
 }
 

@@ -131,6 +131,63 @@ async fn a_turn_that_is_to_stop_after_its_step_does_not_wait_for_another_attempt
     assert_eq!(bench.model.requests(), 1);
 }
 
+/// Sends a second request of its own where that is wanted, and waits for more of a whole reply while the turn has time.
+struct Doubting {
+    info: ModelInfo,
+    requests: AtomicUsize,
+}
+
+impl ModelClient for Doubting {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
+        self.stream_within(request, Room::default())
+    }
+
+    fn stream_within<'a>(
+        &'a self,
+        _request: Request<'a>,
+        room: Room,
+    ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
+        async move {
+            self.requests.fetch_add(1, Ordering::SeqCst);
+            if room.is_closed() {
+                return Ok(
+                    stream::iter([Ok(ModelEvent::Done { finish: Finish::Pause, usage: None })]).boxed()
+                );
+            }
+            self.requests.fetch_add(1, Ordering::SeqCst);
+            let until = room.until.map_or(Duration::from_secs(30), |until| until - Instant::now());
+            tokio::time::sleep(until.saturating_sub(Duration::from_millis(100))).await;
+            Ok(stream::iter([text("4"), done(Finish::Stop)].concat()).boxed())
+        }
+        .boxed()
+    }
+}
+
+/// One turn of at most five seconds, of which three are gone.
+async fn doubting(last_step: &CancellationToken) -> (StopReason, usize) {
+    let bench = Bench::new(Scripted::new(Vec::new()), Answer::AllowOnce);
+    let model = Arc::new(Doubting { info: bench.model.info.clone(), requests: AtomicUsize::new(0) });
+    let limits = Limits { turn_timeout: Some(Duration::from_secs(5)), ..Limits::default() };
+    let agent = Agent { model: model.clone(), limits, ..bench.agent.clone() };
+    let context = TurnContext { last_step: last_step.clone(), ..bench.context() };
+    let (waited, input) = (Duration::from_secs(3), UserInput::default());
+    let result = agent.run_turn_after(waited, &mut Thread::new(), input, &context).await;
+    (result.stop_reason, model.requests.load(Ordering::SeqCst))
+}
+
+// SPEC C8, L13
+#[tokio::test(start_paused = true)]
+async fn a_client_knows_when_the_time_of_the_turn_is_up_and_whether_another_request_is_wanted() {
+    let last_step = CancellationToken::new();
+    assert_eq!(doubting(&last_step).await, (StopReason::Answer, 2));
+    last_step.cancel();
+    assert_eq!(doubting(&last_step).await, (StopReason::Cancelled, 1));
+}
+
 /// A face that breaks down at every event.
 struct Broken;
 

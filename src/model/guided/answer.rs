@@ -138,7 +138,8 @@ pub(super) async fn ask(task: Task) -> Result<ModelStream, ModelError> {
 impl Task {
     async fn ask(&self, prompt: &str) -> Result<ModelStream, ModelError> {
         let items = [said(prompt)];
-        self.client.stream(inner(&self.cache_key, &items, self.schema.as_ref())).await
+        let request = inner(&self.cache_key, &items, self.schema.as_ref());
+        self.client.stream_within(request, self.tally.room()).await
     }
 }
 

@@ -45,6 +45,11 @@ impl Tally {
         self.used
     }
 
+    /// What the next request has room for.
+    pub(super) fn room(&self) -> Room {
+        self.room.after(self.used.unwrap_or_default(), self.price)
+    }
+
     /// Whether no further request may be sent for this step. The first one always may: the turn has room for it.
     pub(super) fn is_used_up(&self) -> bool {
         self.used.is_some_and(|used| self.room.is_used_up(used, self.price))

@@ -16,6 +16,7 @@ pub(super) struct Scripted {
     info: ModelInfo,
     script: Mutex<std::vec::IntoIter<Script>>,
     asked: Mutex<Vec<Asked>>,
+    rooms: Mutex<Vec<Room>>,
 }
 
 pub(super) struct Asked {
@@ -27,7 +28,8 @@ impl Scripted {
     pub(super) fn new(name: &str, script: Vec<Script>) -> Arc<Self> {
         let info =
             ModelInfo { name: name.to_owned(), wire: None, server: None, context_window: None, price: None };
-        Arc::new(Self { info, script: Mutex::new(script.into_iter()), asked: Mutex::default() })
+        let script = Mutex::new(script.into_iter());
+        Arc::new(Self { info, script, asked: Mutex::default(), rooms: Mutex::default() })
     }
 
     pub(super) fn asked(&self) -> std::sync::MutexGuard<'_, Vec<Asked>> {
@@ -48,6 +50,15 @@ impl ModelClient for Scripted {
         self.asked.lock().unwrap().push(Asked { prompt, schema: request.answer_schema.cloned() });
         let script = self.script.lock().unwrap().next().expect("the script is used up");
         async move { Ok(stream::iter(script?).boxed()) }.boxed()
+    }
+
+    fn stream_within<'a>(
+        &'a self,
+        request: Request<'a>,
+        room: Room,
+    ) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
+        self.rooms.lock().unwrap().push(room);
+        self.stream(request)
     }
 }
 
@@ -683,7 +694,7 @@ async fn events_within(client: &dyn ModelClient, items: &[Item], room: Room) -> 
 }
 
 fn tokens(most: u64) -> Room {
-    Room { tokens: Some(most), cost: None }
+    Room { tokens: Some(most), ..Room::default() }
 }
 
 // SPEC L13
@@ -715,13 +726,51 @@ async fn no_further_request_of_a_step_is_sent_once_the_room_of_the_turn_is_used(
     .assert_eq(&told);
 }
 
+// SPEC C8
+#[tokio::test]
+async fn no_further_request_of_a_step_is_sent_once_the_user_wants_none() {
+    let inner = Scripted::new("m", vec![says("I do not know.")]);
+    let guided = Guided::new(inner.info().clone(), inner.clone());
+    let room = Room::default();
+    room.last_step.cancel();
+    expect![[r#"
+        => Pause, Some(12)
+    "#]]
+    .assert_eq(&events_within(&guided, &listed("how wide is the door?"), room).await);
+    // The draft is the answer, but the request for it would be another one.
+    let inner = Scripted::new("m", vec![says("The door is 31 wide.")]);
+    let guided = Guided::new(inner.info().clone(), inner.clone());
+    let room = Room::default();
+    room.last_step.cancel();
+    expect![[r#"
+        => Pause, Some(12)
+    "#]]
+    .assert_eq(&events_within(&guided, &read("how wide is the door?"), room).await);
+}
+
+// SPEC C8
+#[tokio::test]
+async fn each_request_of_a_step_knows_what_the_user_wants() {
+    let nothing = r#"{"action": "list_files"}"#;
+    // A draft, two steps that are none, and an answer in whose place a step comes first that was taken already.
+    let script = ["I do not know.", "hm", "hm", nothing, "31"].map(says);
+    let inner = Scripted::new("m", script.into());
+    let guided = Guided::new(inner.info().clone(), inner.clone());
+    let room = Room::default();
+    let stop = room.last_step.clone();
+    events_within(&guided, &read("how wide is the door?"), room).await;
+    stop.cancel();
+    let closed: Vec<_> = inner.rooms.lock().unwrap().iter().map(Room::is_closed).collect();
+    assert_eq!(closed, [true; 5]);
+}
+
 // SPEC L13
 #[tokio::test]
 async fn money_stops_a_step_as_tokens_do() {
     let inner = Scripted::new("m", vec![says("I do not know.")]);
     let price = serde_json::from_value(json!({"input": 1.0, "output": 1.0})).unwrap();
     let guided = Guided::new(ModelInfo { price: Some(price), ..inner.info().clone() }, inner.clone());
-    let room = Room { tokens: None, cost: Some(crate::protocol::Cost(12)) };
+    let room = Room { cost: Some(crate::protocol::Cost(12)), ..Room::default() };
     expect![[r#"
         => Pause, Some(12)
     "#]]

@@ -95,7 +95,7 @@ impl Watched {
         if self.record.is(FAILED) {
             return self.guided.step(request, room).await;
         }
-        let events = self.native.stream(request).await?;
+        let events = self.native.stream_within(request, room.clone()).await?;
         let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
         let has_read = Scene::of(request.items).steps.iter().any(|step| !step.is_error);
         // Whose answer it is stands in its head, which has come by now.
@@ -191,14 +191,13 @@ impl Watch {
                         let written = held.text.len();
                         self.held = None;
                         self.record.failed(&self.guided.info().name, why);
-                        let mut tally = Tally::new(self.room, self.guided.info().price);
+                        let mut tally = Tally::new(self.room.clone(), self.guided.info().price);
                         tally.add(usage, self.request.bytes(), written);
                         let used = tally.used().unwrap_or_default();
                         if tally.is_used_up() {
                             return Some(Ok(ModelEvent::Done { finish: Finish::Pause, usage: Some(used) }));
                         }
-                        let room = self.room.after(used, self.guided.info().price);
-                        match self.guided.step(self.request.as_request(), room).await {
+                        match self.guided.step(self.request.as_request(), tally.room()).await {
                             Ok(events) => self.events = with_usage(events, used),
                             Err(error) => {
                                 self.ready.extend([Ok(ModelEvent::Used(used)), Err(error)]);

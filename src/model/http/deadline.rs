@@ -32,9 +32,9 @@ impl Deadline {
         }
     }
 
-    /// Until when the rest of a reply that may be whole is waited for.
-    pub(in crate::model) fn of_rest(&self) -> Option<Instant> {
-        self.at?.checked_sub(ENDED_BEFORE)
+    /// Until when the rest of a reply that may be whole is waited for, the turn's time being up at `turn`.
+    pub(in crate::model) fn of_rest(&self, turn: Option<Instant>) -> Option<Instant> {
+        self.at.into_iter().chain(turn).min()?.checked_sub(ENDED_BEFORE)
     }
 
     /// Waits for the beginning of a reply, and ends the stream where the time is over.

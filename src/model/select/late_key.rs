@@ -6,7 +6,9 @@ use futures::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use crate::{
-    model::{ErrorKind, ModelClient, ModelError, ModelInfo, ModelStream, Request, Room, http::Endpoint},
+    model::{
+        ErrorKind, ModelClient, ModelError, ModelInfo, ModelStream, Request, Room, http::Endpoint, paused,
+    },
     protocol::Wire,
 };
 
@@ -41,7 +43,8 @@ impl LateKey {
     async fn send(&self, request: Request<'_>, room: Room) -> Result<ModelStream, ModelError> {
         let known = self.client.lock().await.clone();
         if let Some(client) = &known {
-            match client.stream_within(request, room).await {
+            match client.stream_within(request, room.clone()).await {
+                Err(ModelError { kind: ErrorKind::Auth, .. }) if room.is_closed() => return Ok(paused(None)),
                 Err(ModelError { kind: ErrorKind::Auth, .. }) => {}
                 other => return other,
             }

@@ -17,7 +17,7 @@ pub(super) fn count(what: &str, value: &Value, found: usize) -> Vec<String> {
 
 /// Requests for an answer, which is what cases count by number.
 pub(super) fn posted<'a>(seen: &Seen<'a>) -> Vec<&'a Request> {
-    seen.observed.provider.requests.iter().filter(|request| request.method == "POST").collect()
+    seen.observed.provider.requests.iter().filter(|request| request.is_for_an_answer()).collect()
 }
 
 /// The n-th request, counted from 1; below zero from the end.

@@ -13,7 +13,9 @@ use super::{Answers, Policy, initialize, policy::Rules};
 use crate::{
     case::Run,
     names::Configured,
-    processes, stretched,
+    processes,
+    provider::Provider,
+    stretched,
     support::{
         editor::{Editor, Encoding, Manner},
         transport::{Process, Shared},
@@ -31,9 +33,12 @@ pub(crate) struct Client<'a> {
     pub(super) world: &'a World,
     pub(super) run: &'a Run,
     configured: &'a Configured,
+    provider: &'a Provider,
     /// Requests by label, as sent.
     pub(super) sent: BTreeMap<String, (Value, Instant)>,
     pub(super) asks: Vec<String>,
+    /// Requests that the provider had before the last ask.
+    asked_before: usize,
     next_id: i64,
     pub(super) faults: Vec<String>,
     /// Values that steps captured.
@@ -55,6 +60,7 @@ impl<'a> Client<'a> {
         world: &'a World,
         run: &'a Run,
         configured: &'a Configured,
+        provider: &'a Provider,
     ) -> Self {
         let shared = Shared::new(Editor::new(Manner::VsCode, 1));
         let process = Process::start(command, &shared);
@@ -67,8 +73,10 @@ impl<'a> Client<'a> {
             world,
             run,
             configured,
+            provider,
             sent: BTreeMap::new(),
             asks: Vec::new(),
+            asked_before: 0,
             next_id: 1,
             faults: Vec::new(),
             captured: BTreeMap::new(),
@@ -196,6 +204,7 @@ impl<'a> Client<'a> {
             params["workDoneToken"] = token.clone();
         }
         self.asks.push(label.to_owned());
+        self.asked_before = self.provider.asked();
         self.request("workspace/executeCommand", Some(params), label);
     }
 
@@ -217,6 +226,14 @@ impl<'a> Client<'a> {
             Some(false) => self.faults.push(format!("the server ended before the response to {label} came")),
             None => self.faults.push(format!("the response to {label} did not come within {limit:?}")),
         }
+    }
+
+    /// Lets go on for so long what goes on, and longer where the last turn has not reached its provider by then: a case
+    /// means what happens meanwhile, and a busy machine takes its time for it.
+    pub(super) fn pause(&self, wait: Duration) {
+        std::thread::sleep(wait);
+        let has_ended = || self.asks.last().is_none_or(|label| self.response(label).is_some());
+        processes::wait(self.at_most(LAST_WAIT), || has_ended() || self.provider.asked() > self.asked_before);
     }
 
     /// No wait is longer than what is left of the run.

@@ -65,7 +65,7 @@ impl Client<'_> {
                 self.faults.push(format!("`{line}` did not run within {within:?}"));
             }
         } else if let Some(wait) = step["sleep_ms"].as_u64() {
-            std::thread::sleep(Duration::from_millis(wait));
+            self.pause(Duration::from_millis(wait));
         } else if let Some(limit) = step["ping"].as_u64() {
             self.ping(Duration::from_millis(limit));
         } else if has("close_stdin") {

@@ -327,7 +327,7 @@ pub(crate) struct Reply {
 #[derive(Clone, Debug)]
 enum Body {
     Streamed(Streamed),
-    RawSse { text: String, pieces: Option<usize> },
+    RawSse { text: String, pieces: Option<usize>, stays_open: bool },
     Fixed { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
 }
 
@@ -411,7 +411,8 @@ pub(crate) fn signature(thought: &str) -> String {
 
 /// These bytes as an event stream.
 pub(crate) fn raw_sse(text: &str) -> Reply {
-    Reply { body: Body::RawSse { text: text.to_owned(), pieces: None }, gated: false }
+    let body = Body::RawSse { text: text.to_owned(), pieces: None, stays_open: false };
+    Reply { body, gated: false }
 }
 
 /// A refusal to serve now, such as 429 or 503, with what the header `Retry-After` says.
@@ -544,6 +545,16 @@ impl Reply {
         match &mut self.body {
             Body::RawSse { pieces, .. } => *pieces = Some(bytes),
             _ => panic!("only raw streams come in pieces"),
+        }
+        self
+    }
+
+    /// For `raw_sse`: silence follows, until the client leaves or the test releases the reply.
+    #[must_use]
+    pub(crate) fn stays_open(mut self) -> Self {
+        match &mut self.body {
+            Body::RawSse { stays_open, .. } => *stays_open = true,
+            _ => panic!("only raw streams stay open"),
         }
         self
     }

@@ -99,10 +99,13 @@ fn write_reply(
             write_fixed(connection, *status, headers, body)?;
             return Ok(Sent::Whole);
         }
-        Body::RawSse { text, pieces } => {
+        Body::RawSse { text, pieces, stays_open } => {
             write_stream_head(connection)?;
             for piece in text.as_bytes().chunks(pieces.unwrap_or(text.len()).max(1)) {
                 write_chunk(connection, piece)?;
+            }
+            if *stays_open {
+                hold(shared, connection, number)?;
             }
             connection.write_all(b"0\r\n\r\n")?;
             return Ok(Sent::Whole);
