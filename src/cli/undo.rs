@@ -138,6 +138,7 @@ fn carry_out(
             return Ok(Exit::NotWritten);
         }
     };
+    plan.remove_made_folders(&here().into_iter().collect::<Vec<_>>());
     let kept = intent.and_then(|intent| checkpoints.conclude_undo(plan, intent, is_whole, now));
     let mut text = format!("{}: \"{label}\"\n", words.done);
     for file in &proposal.files {

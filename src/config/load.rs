@@ -84,6 +84,8 @@ pub(super) fn with_editor(settings: &Settings, value: &Value) -> Loaded {
     }
     match section {
         Value::Null => {}
+        // A table of Lua without members.
+        Value::Array(members) if members.is_empty() => {}
         Value::Object(members) => {
             for (name, value) in members.iter().filter(|(name, _)| !EDITORS_OWN.contains(&name.as_str())) {
                 let entry = Entry::new(name, value, &format!("editor settings, {path}{name}"));

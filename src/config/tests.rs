@@ -891,6 +891,7 @@ fn editor_settings_that_are_no_object_are_told() {
         "#]],
     );
     Place::new().check_editor(json!({"askls": null}), expect![""]);
+    Place::new().check_editor(json!([]), expect![""]);
     Place::new().check_editor(json!(null), expect![""]);
 }
 

@@ -35,10 +35,7 @@ use crate::{
     agent::TurnResult,
     config::{Edits, Settings},
     protocol::{StopReason, ThreadId},
-    workspace::{
-        FileEdit, FilePath, TurnFiles,
-        review::{HunkState, Selection},
-    },
+    workspace::{FileEdit, FilePath, TurnFiles, review::Selection},
 };
 use accept::{Conflicting, Way};
 use proposers::Restaged;
@@ -159,21 +156,22 @@ pub(super) async fn restage(session: &Arc<Session>, thread_id: &ThreadId, files:
     let Some(offer) = session.offers.get(thread_id).map(|offer| offer.clone()) else { return };
     let (session, thread_id, files) = (Arc::clone(session), thread_id.clone(), Arc::clone(files));
     let restage = move || {
-        let mut pending = offer.review.hunks(&session.workspace);
-        pending.retain(|view| view.state == HunkState::Pending);
-        for file in &offer.review.remaining(&session.workspace).proposal.files {
-            if let Err(error) = files.restage(file) {
-                tracing::warn!(%error, "an earlier edit is not staged again");
-                pending.retain(|view| view.path != file.path);
+        let mut hunks = BTreeSet::new();
+        // With what the editor has just now: it may refuse it.
+        for file in &offer.review.undecided(&session.workspace) {
+            match files.restage(&file.edit) {
+                Ok(()) => hunks.extend(file.hunks.iter().copied()),
+                Err(error) => tracing::warn!(%error, "an earlier edit is not staged again"),
             }
         }
         // The turn has changed nothing yet.
         files.drain_changes();
-        let hunks: BTreeSet<_> = pending.iter().map(|view| view.id).collect();
+        let mut views = offer.review.hunks(&session.workspace);
+        views.retain(|view| hunks.contains(&view.id));
         let restaged = Restaged {
             unfit: offer.review.ids().difference(&hunks).copied().collect(),
             hunks: hunks.clone(),
-            made: proposers::made(&pending, |id| offer.proposer(id)),
+            made: proposers::made(&views, |id| offer.proposer(id)),
         };
         files.follow_review(&offer.review, hunks);
         // Whether or not the turn still waits for it: what is staged has to be known as that.

@@ -80,15 +80,11 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// What is shown of an ask that ends with `detail`, in the place of words that were shown before.
+    /// What is shown of an ask that ends with `detail`, when the user was told in whole before: what to write, without what
+    /// it is good for.
     pub(super) fn in_short(&self, detail: &str) -> Option<String> {
         let is_told_again = self.was_shown && detail.contains(&self.warning.message);
-        is_told_again.then(|| {
-            let place = &self.warning.place;
-            format!(
-                "nothing was asked: what you were told of {place} is still so (askls.status says it in whole)"
-            )
-        })
+        is_told_again.then(|| format!("nothing was asked: {}", self.warning))
     }
 }
 

@@ -32,7 +32,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
 
@@ -56,12 +56,21 @@ pub struct Checkpoints {
     problems: Mutex<Vec<String>>,
     /// What somebody was told of: what stays unreadable would be told of again and again.
     told: Mutex<BTreeSet<String>>,
-    /// Mode bits of files that an editor is about to delete, until their record is written.
-    modes: Mutex<BTreeMap<FilePath, u32>>,
+    /// What was there before an editor changed it, until its record is written.
+    noted: Mutex<BTreeMap<FilePath, Noted>>,
 }
 
-/// Files whose mode bits are kept before they are gone: more than an editor has in hand at once.
-const MAX_MODES: usize = 10_000;
+/// What only somebody can see who looks before an edit comes about.
+#[derive(Clone, Copy, Debug, Default)]
+struct Noted {
+    /// Of a file that goes.
+    mode: Option<u32>,
+    /// See [`record::FileRecord::made_folders`].
+    made_folders: usize,
+}
+
+/// Files of which something is noted: more than an editor has in hand at once.
+const MAX_NOTED: usize = 10_000;
 
 /// Which way a turn is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +98,7 @@ impl Checkpoints {
     pub fn open(folder: &Path, roots: &[PathBuf], now: SystemTime) -> io::Result<Self> {
         let store = Store::open(&folder.join(workspace_name(roots)))?;
         let problems = sweep::sweep_all(folder, &store, now);
-        Ok(Self { store, problems: Mutex::new(problems), told: Mutex::default(), modes: Mutex::default() })
+        Ok(Self { store, problems: Mutex::new(problems), told: Mutex::default(), noted: Mutex::default() })
     }
 
     /// Whether anything was kept of the workspace with these `roots`. Makes nothing.
@@ -98,23 +107,27 @@ impl Checkpoints {
         store.record_files().is_ok_and(|records| !records.is_empty())
     }
 
-    /// Looks at the files that these edits delete, for the records that are written once they are gone: an undo then gives
-    /// them their mode bits back. For edits that an editor makes.
-    pub fn note_modes(&self, edits: &[FileEdit]) {
-        let deleted = edits.iter().filter(|edit| edit.before.is_some() && edit.after.is_none());
-        let found = deleted.filter_map(|edit| Some((edit.path.clone(), intent::mode(edit.path.disk()?)?)));
-        // Whole at any moment, so a panic elsewhere does not spoil it.
-        let mut modes = self.modes.lock().unwrap_or_else(PoisonError::into_inner);
-        for (path, mode) in found {
-            if modes.len() < MAX_MODES {
-                modes.insert(path, mode);
+    /// Looks at the files that these edits make, move and delete, for the records that are written once that has come
+    /// about: an undo gives deleted files their mode bits back, and removes the folders that were made. For edits that an
+    /// editor makes.
+    pub fn note_before(&self, edits: &[FileEdit]) {
+        let found = edits.iter().filter(|edit| edit.comes_or_goes()).map(|edit| {
+            let deleted = edit.path.disk().filter(|_| edit.after.is_none());
+            let made_folders = record::missing_folders(edit);
+            (edit.path.clone(), Noted { mode: deleted.and_then(intent::mode), made_folders })
+        });
+        let found: Vec<_> = found.collect();
+        let mut noted = self.noted();
+        for (path, now) in found {
+            if noted.len() < MAX_NOTED || noted.contains_key(&path) {
+                noted.insert(path, now);
             }
         }
     }
 
-    fn noted_mode(&self, edit: &FileEdit) -> Option<u32> {
-        let mut modes = self.modes.lock().unwrap_or_else(PoisonError::into_inner);
-        modes.remove(&edit.path).filter(|_| edit.after.is_none())
+    fn noted(&self) -> MutexGuard<'_, BTreeMap<FilePath, Noted>> {
+        // Whole at any moment, so a panic elsewhere does not spoil it.
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what has come about of a turn's edits; `done` as they were applied; how the editor ends lines is read from
@@ -255,7 +268,8 @@ impl Checkpoints {
         let mut files = Vec::with_capacity(done.len());
         for edit in done {
             let mut file = record::file(&self.store, edit, workspace, now)?;
-            file.mode = self.noted_mode(edit);
+            let noted = self.noted().remove(&edit.path).filter(|_| edit.comes_or_goes());
+            Noted { mode: file.mode, made_folders: file.made_folders } = noted.unwrap_or_default();
             files.push(file);
         }
         self.store.write_record(&Record::new(kind, turn, undoes, files, now), now)

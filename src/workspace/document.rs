@@ -172,6 +172,12 @@ fn splices(old: &str, new: &str) -> Vec<Splice> {
     found.into_iter().map(splice).collect()
 }
 
+/// Whether a text has nothing but the end of one line. Some editors tell so of an empty file, since they have no text
+/// without a line.
+pub(crate) fn is_empty_line(text: &str) -> bool {
+    matches!(text, "\n" | "\r\n" | "\r")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -93,6 +93,11 @@ impl FileEdit {
         self.before.as_ref().map(|before| &before.text) == now.map(|now| &now.text)
     }
 
+    /// Whether a file is made, moved or deleted.
+    pub fn comes_or_goes(&self) -> bool {
+        self.before.is_none() || self.after.is_none() || self.moved_from.is_some()
+    }
+
     /// Whether another edit does the same to the same text.
     pub(super) fn says_the_same(&self, other: &Self) -> bool {
         let text = |edit: &Self| edit.before.as_ref().map(|before| before.text.clone());

@@ -163,7 +163,8 @@ impl Review {
 
     /// Takes in what a later turn has made of what waits. It had `restaged` these edits, as they would be by now, and these
     /// hunks: what it left alone keeps its hunks, what it took back goes, and the rest makes way for its own. Hunks that do
-    /// not fit stay, unless it has changed their file.
+    /// not fit stay, unless it has changed their file. One that is with the editor keeps its name where it is among the new
+    /// ones, and stays taken.
     ///
     /// Gives the hunks of each edit that is new, and the hunks that made way though nothing of them is in an edit.
     pub fn renew(
@@ -293,8 +294,7 @@ impl Review {
         paths
     }
 
-    /// What waits, as a proposal for the texts of now, so that a later turn can stage it again. What is taken is not
-    /// part of it.
+    /// What waits, as a proposal for the texts of now. What is taken is not part of it.
     pub fn remaining(&self, workspace: &Workspace) -> Remaining {
         let looks = self.look_at_all(workspace);
         let Parted { files, left_out } = part_waiting(&looks, workspace, |_| true);
@@ -304,8 +304,13 @@ impl Review {
         }
     }
 
+    /// What nobody has decided about for good: what waits, and what was taken and has not come about yet.
+    pub fn undecided(&self, workspace: &Workspace) -> Vec<TakenFile> {
+        part(&self.look_at_all(workspace), workspace, |_| true).files
+    }
+
     /// The same of some hunks of one file, by the path of its edit; `None` where nothing of them is pending.
-    pub(super) fn remaining_of(
+    pub(super) fn undecided_of(
         &self,
         workspace: &Workspace,
         path: &FilePath,
@@ -313,7 +318,7 @@ impl Review {
     ) -> Option<FileEdit> {
         let together = self.state().files.get(path)?.basis.together.clone();
         let looks: Vec<Look> = together.iter().filter_map(|path| self.look(workspace, path)).collect();
-        let parted = part_waiting(&looks, workspace, is_meant);
+        let parted = part(&looks, workspace, is_meant);
         parted.files.into_iter().map(|file| file.edit).find(|edit| edit.path == *path)
     }
 

@@ -50,6 +50,29 @@ async fn an_applied_turn_is_undone_and_redone() {
 }
 
 #[tokio::test]
+async fn an_undo_removes_the_folders_that_the_turn_made_once_they_are_empty() {
+    let step = call("write_file", json!({"path": "made/deep/new.txt", "text": "new\n"}))
+        .call("write_file", json!({"path": "made/other.txt", "text": "other\n"}))
+        .call("write_file", json!({"path": "kept/new.txt", "text": "new\n"}))
+        .call("write_file", json!({"path": "shared/new.txt", "text": "new\n"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+    let place = Place::new(&[("a.txt", "a\n")]).with_model(&model);
+    fs::create_dir(place.project("kept")).unwrap();
+    place.run(&["ask", "--apply", "Make", "files"]).await.assert_code(0);
+    fs::write(place.project("shared/mine.txt"), "mine\n").unwrap();
+
+    place.run(&["undo"]).await.assert_code(0);
+
+    assert!(!place.project("made").exists());
+    assert!(place.project("kept").exists(), "it was there before");
+    assert_eq!(place.read("shared/mine.txt"), "mine\n");
+    place.run(&["undo", "--redo"]).await.assert_code(0);
+    assert_eq!(place.read("made/deep/new.txt"), "new\n");
+    place.run(&["undo"]).await.assert_code(0);
+    assert!(!place.project("made").exists());
+}
+
+#[tokio::test]
 async fn the_list_says_what_stands_and_what_does_not() {
     let (place, _model) = applied().await;
     place.run(&["undo"]).await.assert_code(0);

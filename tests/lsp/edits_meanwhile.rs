@@ -4,7 +4,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, model::*, wait};
+use crate::support::{Answer, Client, FakeModel, Project, client::ServerRequest, model::*, wait};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
@@ -165,6 +165,64 @@ fn a_turn_that_takes_back_all_that_was_proposed_leaves_nothing_to_decide() {
     let (mut client, end) = Scene::new(first(), back).play(|_| {});
     assert_eq!(end["edits"], "none");
     assert_eq!(waiting(&mut client), Vec::<String>::new());
+}
+
+/// The editor has the first hunk while the second turn ends, or since before it began, and refuses it afterwards, or not.
+#[test]
+fn a_hunk_that_is_with_the_editor_while_the_next_turn_ends_is_lost_neither_by_its_no_nor_by_its_yes() {
+    for (takes_before, refuses) in [(false, true), (true, true), (false, false), (true, false)] {
+        let project = Project::new(&format!("//- /a.txt\n{TEXT}//- /b.txt\nb\n"));
+        let gate = read().gate();
+        let second = edit("a.txt", "four", "FOUR");
+        let model = FakeModel::start(Wire::Chat, [first(), text("One."), second, gate, text("Two.")]);
+        let mut client = Client::start(&project, &model);
+        client.on_request("window/showMessageRequest", |_| Answer::Never);
+        client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
+        client.on_request("workspace/applyEdit", |_| Answer::Never);
+        client.tolerate("window/showMessage");
+        client.open("/a.txt");
+        let thread = client.ask("First.")["threadId"].clone();
+        let take = |client: &mut Client| {
+            let accept = client.send_command("askls.acceptEdits", json!({"hunks": [1]}));
+            client.wait_seen("workspace/applyEdit", 1);
+            accept
+        };
+        let before = takes_before.then(|| take(&mut client));
+        let turn = client.send_command("askls.ask", json!({"prompt": "Second.", "threadId": thread}));
+        wait(model.request(4));
+        let accept = before.unwrap_or_else(|| take(&mut client));
+        model.release(4);
+        client.wait(&turn).expect("an answer");
+
+        let edit = client.wait_until("an edit", |received| {
+            let mut messages = received.iter().map(|received| &received.message);
+            let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
+            Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
+        });
+        let answer = match refuses {
+            true => Answer::Result(json!({"applied": false, "failureReason": "no"})),
+            false => Answer::Apply,
+        };
+        client.reply(&edit, answer);
+        assert_eq!(client.wait(&accept).unwrap()["applied"], !refuses);
+
+        let others = ["a.txt four -> FOUR pending", "a.txt six -> SIX pending"];
+        let refused = refuses.then_some("a.txt two -> TWO pending");
+        let expected: Vec<_> = refused.into_iter().chain(others).collect();
+        assert_eq!(waiting(&mut client), expected, "taken before: {takes_before}");
+        client.on_request("workspace/applyEdit", |_| Answer::Apply);
+        accept_all_and_undo(&mut client);
+    }
+}
+
+/// All that was proposed comes about, and is undone turn by turn.
+fn accept_all_and_undo(client: &mut Client) {
+    accept(client, json!({}));
+    client.wait_text("/a.txt", "one\nTWO\nthree\nFOUR\nfive\nSIX\nseven\n");
+    assert_eq!(client.command("askls.undoTurn", json!({}))["undone"], true);
+    client.wait_text("/a.txt", "one\nTWO\nthree\nfour\nfive\nSIX\nseven\n");
+    assert_eq!(client.command("askls.undoTurn", json!({}))["undone"], true);
+    client.wait_text("/a.txt", TEXT);
 }
 
 #[test]

@@ -187,3 +187,139 @@ fn a_change_of_line_ends_alone_counts_only_when_it_is_there() {
         client.wait_text("/x.txt", "one\ntwo\n");
     }
 }
+
+/// What is offered: `new.txt pending`, one for each hunk.
+fn offered(client: &mut Client) -> Vec<String> {
+    let shown = client.command("askls.showEdits", json!({}));
+    let files = shown["edits"].as_array().cloned().unwrap_or_default();
+    let hunks = files.iter().flat_map(|file| {
+        let name = file["uri"].as_str().unwrap().rsplit('/').next().unwrap();
+        let hunks = file["hunks"].as_array().into_iter().flatten();
+        hunks.map(move |hunk| format!("{name} {}", hunk["state"].as_str().unwrap()))
+    });
+    hunks.collect()
+}
+
+/// Makes `new.txt`, and beside it changes another file or not.
+fn new_file(with_other: bool) -> Reply {
+    let made = call("write_file", json!({"path": "new.txt", "text": "N\nM\n"}));
+    if !with_other {
+        return made;
+    }
+    made.call("edit_file", json!({"path": "x.txt", "find": "b\n", "replace": "B\n"}))
+}
+
+/// Some say at which step they failed, some do not, and some open the file before they stop.
+#[test]
+fn a_new_file_that_an_editor_leaves_empty_is_filled_by_the_next_accept() {
+    for (with_other, failed, opened) in [
+        (false, Some(1), None),
+        (false, None, None),
+        (true, Some(1), Some("")),
+        (true, Some(1), Some("\n")),
+        (true, None, None),
+    ] {
+        let project = Project::new(&format!("//- /x.txt\n{LINES}"));
+        let model = FakeModel::start(Wire::Chat, [new_file(with_other), text("Done.")]);
+        let mut client = client(&project, &model, "propose");
+        client.tolerate("window/showMessage");
+        client.ask("Make a file.");
+        let accept = client.send_command("askls.acceptEdits", json!({}));
+        let edit = wait_edit(&client);
+
+        project.write("/new.txt", "");
+        if let Some(text) = opened {
+            client.open_uri(&client.uri("/new.txt"), text);
+        }
+        let mut refusal = json!({"applied": false, "failureReason": "no"});
+        if let Some(failed) = failed {
+            refusal["failedChange"] = json!(failed);
+        }
+        client.reply(&edit, Answer::Result(refusal));
+        let accepted = client.wait(&accept).unwrap();
+
+        let reason = accepted["reason"].as_str().unwrap();
+        assert!(reason.contains("new.txt was made, but is empty: the editor refused: no"), "{reason}");
+        let others = if with_other { vec!["x.txt pending"] } else { Vec::new() };
+        assert_eq!(offered(&mut client), [vec!["new.txt pending"], others].concat(), "{opened:?}");
+        client.on_request("workspace/applyEdit", |_| Answer::Apply);
+        assert_eq!(client.command("askls.acceptEdits", json!({}))["applied"], true);
+        client.wait_text("/new.txt", "N\nM\n");
+        assert_eq!(offered(&mut client), Vec::<String>::new());
+        assert_eq!(client.command("askls.undoTurn", json!({}))["undone"], true);
+        client.wait_gone("/new.txt");
+        client.wait_text("/x.txt", LINES);
+    }
+}
+
+#[test]
+fn what_the_user_writes_into_a_new_file_that_was_left_empty_is_theirs() {
+    let project = Project::new("");
+    let model = FakeModel::start(Wire::Chat, [new_file(false), text("Done.")]);
+    let mut client = client(&project, &model, "propose");
+    client.tolerate("window/showMessage");
+    client.ask("Make a file.");
+    let accept = client.send_command("askls.acceptEdits", json!({}));
+    let edit = wait_edit(&client);
+    project.write("/new.txt", "");
+    client.reply(&edit, refusal("no"));
+    client.wait(&accept).unwrap();
+
+    client.open_uri(&client.uri("/new.txt"), "mine\n");
+
+    assert_eq!(offered(&mut client), ["new.txt conflict"]);
+    client.on_request("workspace/applyEdit", |_| Answer::Apply);
+    assert_eq!(client.command("askls.acceptEdits", json!({}))["applied"], false);
+    assert_eq!(client.command("askls.undoTurn", json!({}))["undone"], false);
+    assert_eq!(client.text("/new.txt").unwrap(), "mine\n");
+}
+
+#[test]
+fn an_empty_file_that_was_there_before_the_editor_came_to_it_is_left_alone() {
+    let project = Project::new("");
+    let model = FakeModel::start(Wire::Chat, [new_file(false), text("Done.")]);
+    let mut client = client(&project, &model, "propose");
+    client.tolerate("window/showMessage");
+    client.ask("Make a file.");
+    let accept = client.send_command("askls.acceptEdits", json!({}));
+    let edit = wait_edit(&client);
+
+    project.write("/new.txt", "");
+    let refusal = json!({"applied": false, "failureReason": "it exists", "failedChange": 0});
+    client.reply(&edit, Answer::Result(refusal));
+
+    assert_eq!(client.wait(&accept).unwrap()["applied"], false);
+    assert_eq!(offered(&mut client), ["new.txt conflict"]);
+    assert_eq!(client.command("askls.undoTurn", json!({}))["undone"], false);
+    assert!(project.exists("/new.txt"));
+}
+
+#[test]
+fn a_file_that_an_editor_moves_without_changing_it_is_changed_by_the_next_accept() {
+    let project = Project::new(&format!("//- /x.txt\n{LINES}"));
+    let step = call("move_file", json!({"from": "x.txt", "to": "y.txt"}))
+        .call("edit_file", json!({"path": "y.txt", "find": "b\n", "replace": "B\n"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+    let mut client = client(&project, &model, "propose");
+    client.tolerate("window/showMessage");
+    client.ask("Move and change it.");
+    let accept = client.send_command("askls.acceptEdits", json!({}));
+    let edit = wait_edit(&client);
+
+    std::fs::rename(project.path("/x.txt"), project.path("/y.txt")).unwrap();
+    client.reply(&edit, refusal("no"));
+    let accepted = client.wait(&accept).unwrap();
+
+    let reason = accepted["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("y.txt was moved, but its text is as before: the editor refused: no"),
+        "{reason}"
+    );
+    assert_eq!(offered(&mut client), ["y.txt pending"]);
+    client.on_request("workspace/applyEdit", |_| Answer::Apply);
+    assert_eq!(client.command("askls.acceptEdits", json!({}))["applied"], true);
+    client.wait_text("/y.txt", "a\nB\nc\nd\ne\n");
+    assert_eq!(client.command("askls.undoTurn", json!({}))["undone"], true);
+    client.wait_text("/x.txt", LINES);
+    client.wait_gone("/y.txt");
+}

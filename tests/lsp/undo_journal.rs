@@ -130,3 +130,35 @@ fn a_new_file_is_in_the_journal_before_it_is_on_the_disk() {
     assert_eq!(watch.join().unwrap().len(), 1);
     assert_eq!(records(&project).len(), 1);
 }
+
+/// An editor that makes and deletes files itself, and one for which it is done on the disk.
+#[test]
+fn an_undo_removes_the_folders_that_were_made_for_the_turn_unless_the_user_has_something_there() {
+    for capabilities in
+        [capabilities::full(), capabilities::without("/workspace/workspaceEdit/resourceOperations")]
+    {
+        for is_used in [false, true] {
+            let project = one_file();
+            let step = call("write_file", json!({"path": "made/deep/new.txt", "text": "N\n"}));
+            let model = FakeModel::start(Wire::Chat, [step, text("Made.")]);
+            let mut client = Client::builder(&project)
+                .model(&model)
+                .settings(json!({"edits": "apply"}))
+                .capabilities(capabilities.clone())
+                .start();
+            client.tolerate("window/showMessage");
+            assert_eq!(client.ask("Make a file.")["edits"], "applied");
+            if is_used {
+                // Not saved yet.
+                client.open_uri(&client.uri("/made/mine.txt"), "mine\n");
+            }
+
+            let undone = client.command(UNDO, json!({}));
+
+            assert_eq!(undone["undone"], true, "{undone}");
+            client.wait_gone("/made/deep/new.txt");
+            assert!(!project.exists("/made/deep"));
+            assert_eq!(project.exists("/made"), is_used);
+        }
+    }
+}

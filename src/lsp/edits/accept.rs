@@ -123,13 +123,14 @@ impl Session {
         let is_outdated = way == Way::AtOnce && is_refused && !is_partial && taking.is_outdated();
         let new = done.iter().filter(|file| !kept.contains(&file.path)).cloned().collect();
         let kept = self.keep_checkpoints(taking.whose.goes(new));
+        let (thread_id, whose) = (taking.thread_id.clone(), taking.whose.clone());
         taking.end(&happened.hunks);
+        self.offer_more(&thread_id, happened.rest, &whose);
         kept.await;
-        let prefix = match (is_partial, left_whole.is_empty()) {
-            (true, false) => {
-                let done: Vec<&FilePath> = done.iter().map(|file| &file.path).collect();
-                format!("{} applied; {} not: ", were(&done), were(&left_whole))
-            }
+        let is_done_whole = |path: &&FilePath| !left.iter().any(|left| left.file.path == **path);
+        let done_whole: Vec<&FilePath> = done.iter().map(|file| &file.path).filter(is_done_whole).collect();
+        let prefix = match (is_partial, done_whole.is_empty() || left_whole.is_empty()) {
+            (true, false) => format!("{} applied; {} not: ", were(&done_whole), were(&left_whole)),
             (true, true) => "some edits were not applied: ".to_owned(),
             (false, _) => "not applied: ".to_owned(),
         };

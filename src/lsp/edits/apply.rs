@@ -211,12 +211,10 @@ impl Session {
         let (session, proposal) = (Arc::clone(self), proposal.clone());
         let look = move || {
             let conflicts = proposal.conflicts(&session.workspace);
-            let deletes = proposal.files.iter().any(|file| file.after.is_none());
+            let is_noted = conflicts.is_empty() && proposal.files.iter().any(FileEdit::comes_or_goes);
             // Whoever keeps the edits meets the same error and tells of it.
-            if let (true, true, Ok(Some(checkpoints))) =
-                (conflicts.is_empty(), deletes, session.checkpoints())
-            {
-                checkpoints.note_modes(&proposal.files);
+            if is_noted && let Ok(Some(checkpoints)) = session.checkpoints() {
+                checkpoints.note_before(&proposal.files);
             }
             conflicts
         };

@@ -17,7 +17,7 @@ use crate::{
         editor::{RequestError, one_line},
         session::Session,
     },
-    workspace::{FileEdit, FilePath},
+    workspace::{FileEdit, FilePath, Workspace, document::is_empty_line},
 };
 
 /// Longest reason that an editor gives; more is no reason.
@@ -104,6 +104,8 @@ enum Came {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaves {
     Nothing,
+    /// At most the file, made or moved, without its new text.
+    Place,
     /// All that the edit does to the file.
     Whole,
     /// Some of it, as the editor says.
@@ -156,9 +158,14 @@ impl Session {
                     continue;
                 }
                 (Came::Part(part), reason) => {
+                    let reason = reason.map_or("the editor left out the rest", String::as_str);
+                    let told = match (without_text(file).as_ref() == Some(&part), &part.moved_from) {
+                        (true, None) => format!("{path} was made, but is empty: {reason}"),
+                        (true, Some(_)) => format!("{path} was moved, but its text is as before: {reason}"),
+                        (false, _) => format!("some places of {path}: {reason}"),
+                    };
                     sent.done.push(part);
-                    let reason = reason.cloned().unwrap_or_else(|| "the editor left them out".to_owned());
-                    format!("some places of {path}: {reason}")
+                    told
                 }
                 (Came::Nothing | Came::Skipped, Some(reason)) => reason.clone(),
                 (Came::Nothing, None) => {
@@ -175,8 +182,8 @@ impl Session {
     }
 
     /// What a refusal can have left of a file. An editor that says where it failed has done what comes before. One that
-    /// does not is taken at its word where no other file was there to fail at, or where it takes back what it did: what
-    /// is there then, its user has made.
+    /// does not is taken at its word where there was nothing else to fail at, or where it takes back what it did: what is
+    /// there then, its user has made.
     fn leaves(&self, edit: &Value, file: &FileEdit, failed: Option<usize>) -> Leaves {
         let steps = edit.get("documentChanges").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let uri = self.workspace.uri(&file.path);
@@ -189,10 +196,12 @@ impl Session {
             return if first < failed { Leaves::Part } else { Leaves::Nothing };
         }
         let are_texts = steps.iter().all(|step| step.get("kind").is_none());
+        let is_alone = steps.iter().all(is_of_file);
         match self.client().edits.failing {
-            _ if steps.iter().all(is_of_file) => Leaves::Nothing,
+            _ if is_alone && steps.len() < 2 => Leaves::Nothing,
             Failing::Undoes => Leaves::Nothing,
             Failing::UndoesTexts if are_texts => Leaves::Nothing,
+            _ if is_alone => Leaves::Place,
             Failing::UndoesTexts | Failing::Keeps => Leaves::Whole,
         }
     }
@@ -204,7 +213,7 @@ impl Session {
         }
         match self.sees(file) {
             Sees::After => return Came::Whole,
-            Sees::Before => return Came::Nothing,
+            Sees::Before => return came_without_text(&self.workspace, file),
             Sees::Else if file.moved_from.is_some() => return Came::Whole,
             Sees::Else => {}
         }
@@ -224,6 +233,7 @@ impl Session {
     fn came_of_no(&self, file: &FileEdit, watch: Option<&Watch<'_>>, leaves: Leaves) -> Came {
         match leaves {
             Leaves::Nothing => return Came::Nothing,
+            Leaves::Place => return came_without_text(&self.workspace, file),
             Leaves::Whole => {}
             Leaves::Part if self.sees(file) == Sees::After => return Came::Whole,
             Leaves::Part => {
@@ -233,7 +243,7 @@ impl Session {
                 let is_there = |place: &PlaceNow| *place == PlaceNow::After;
                 return match places.iter().any(is_there) {
                     true => Came::Part(file.only(|index| places.get(index).is_some_and(is_there))),
-                    false => Came::Nothing,
+                    false => came_without_text(&self.workspace, file),
                 };
             }
         }
@@ -246,7 +256,7 @@ impl Session {
             (Some(carried), _) => placed(file, carried),
             (None, Some(_)) => Came::Nothing,
             (None, None) if self.sees(file) == Sees::After => Came::Whole,
-            (None, None) => Came::Nothing,
+            (None, None) => came_without_text(&self.workspace, file),
         }
     }
 
@@ -269,6 +279,36 @@ impl Session {
         // What has not come about then is for the caller to see.
         let _ = tokio::time::timeout(SETTLE_LIMIT, wait).await;
     }
+}
+
+/// How much of an edit came about that makes or moves a file, when it is not there as a whole: some editors stop between
+/// that and the text.
+fn came_without_text(workspace: &Workspace, file: &FileEdit) -> Came {
+    let Some(part) = without_text(file) else { return Came::Nothing };
+    let is_gone = |from: &FilePath| from.disk().is_some_and(|disk| disk.symlink_metadata().is_err());
+    if !part.moved_from.as_ref().is_none_or(is_gone) {
+        return Came::Nothing;
+    }
+    let document = workspace.open_document(&file.path).map(|document| document.text.to_string());
+    let now = document.or_else(|| on_disk(&file.path));
+    let is_there = |now: &String| match &part.before {
+        None => now.is_empty() || is_empty_line(now),
+        Some(before) => likeness(file)(&before.text, now),
+    };
+    match now.is_some_and(|now| is_there(&now)) {
+        true => Came::Part(part),
+        false => Came::Nothing,
+    }
+}
+
+/// Of an edit that makes or moves a file and gives it another text, the first step alone.
+fn without_text(file: &FileEdit) -> Option<FileEdit> {
+    let before = match (&file.before, &file.moved_from) {
+        (Some(_), None) => return None,
+        (before, _) => before.as_ref().map_or("", |before| &*before.text),
+    };
+    file.after.as_ref().filter(|after| after.as_str() != before)?;
+    Some(FileEdit { after: Some(before.to_owned()), stretches: None, ..file.clone() })
 }
 
 /// Whether an edit that was carried out did what it was meant to do.

@@ -11,7 +11,7 @@ use crate::{
     lsp::session::Session,
     protocol::ThreadId,
     workspace::{
-        EditProposal, FileEdit, FilePath,
+        EditProposal, FileEdit, FilePath, FileText,
         edit::Conflict,
         review::{HunkId, HunkState, Review, TakenFile},
     },
@@ -42,6 +42,8 @@ pub(super) struct Taking {
 pub(super) struct Happened {
     pub(super) files: BTreeSet<FilePath>,
     pub(super) hunks: BTreeSet<HunkId>,
+    /// What still is to be made of the texts of files that were made or moved and got no further.
+    pub(super) rest: Vec<FileEdit>,
 }
 
 impl Taking {
@@ -57,8 +59,10 @@ impl Taking {
         for file in self.files.iter().filter(|file| done.iter().any(|done| done.path == file.edit.path)) {
             let path = &file.edit.path;
             let mut hunks: BTreeSet<HunkId> = file.hunks.iter().copied().collect();
+            let rest = rest(&file.edit, done);
             let workspace = &self.session.workspace;
-            let told = workspace.open_document(path).filter(|_| !seen.contains(path));
+            let told = workspace.open_document(path).filter(|_| !seen.contains(path) && rest.is_none());
+            happened.rest.extend(rest);
             if let Some(document) = told.filter(|_| self.session.sees(&file.edit) == Sees::Else) {
                 // Lines that came beside some of the user's are not told apart from those by what waits.
                 let places = places(&file.edit, &document.text);
@@ -143,4 +147,15 @@ impl Drop for Taking {
         self.session.offer_changed(&self.thread_id);
         self.session.offer_more(&self.thread_id, gone, &self.whose);
     }
+}
+
+/// What `done` leaves to be done to the text of a file that it has made or moved.
+fn rest(file: &FileEdit, done: &[FileEdit]) -> Option<FileEdit> {
+    let has_new_place = file.before.is_none() || file.moved_from.is_some();
+    let done = done.iter().find(|done| done.path == file.path && *done != file).filter(|_| has_new_place)?;
+    let text = done.after.as_deref()?.into();
+    let bom = file.before.as_ref().is_some_and(|before| before.bom);
+    let before = Some(FileText { text, version: None, bom });
+    let (moved_from, text_from, stretches) = (None, None, None);
+    Some(FileEdit { moved_from, before, text_from, stretches, ..file.clone() })
 }

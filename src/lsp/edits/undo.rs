@@ -292,6 +292,7 @@ impl Session {
         if done.is_empty() {
             return Undone { reasons, ..Undone::default() };
         }
+        plan.remove_made_folders(&self.open_besides(&done));
         self.add_news(&plan.turn.thread, news(&plan, &done));
         let label = plan.turn.label.clone();
         let checkpoint = self.keep_undo(plan, done.clone(), is_whole).await;

@@ -1,6 +1,6 @@
 //! What of an undo does not go through the editor: files that it does not make, move or delete, and the record.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{path::PathBuf, sync::Arc, time::SystemTime};
 
 use crate::{
     lsp::session::Session,
@@ -69,6 +69,17 @@ impl Session {
         let intent = checkpoints.apply_undo(held, plan, &proposal, &self.workspace, SystemTime::now())?;
         // Whoever keeps the undo as a whole meets the same error and tells of it.
         Ok((proposal.files, intent.ok()))
+    }
+
+    /// The open files without those that an undo has taken away: the editor may not have told yet that it closed them.
+    pub(super) fn open_besides(&self, done: &[FileEdit]) -> Vec<PathBuf> {
+        let is_gone = |file: &PathBuf| {
+            let mut gone = done.iter().filter(|edit| edit.after.is_none() || edit.moved_from.is_some());
+            gone.any(|edit| edit.origin().disk() == Some(file))
+        };
+        let mut open = self.workspace.overlay().files();
+        open.retain(|file| !is_gone(file));
+        open
     }
 
     /// The checkpoint of the whole undo says what this one says.

@@ -122,9 +122,14 @@ impl Checkpoints {
         workspace: &Workspace,
         now: SystemTime,
     ) -> Result<Intent, Unapplied> {
+        // Applying makes them first of all.
+        let made_folders: Vec<usize> = proposal.files.iter().map(record::missing_folders).collect();
         let mut intent = None;
         let keep = || -> io::Result<()> {
-            let record = self.intended(kind, turn, &proposal.files, attributes, workspace, now)?;
+            let mut record = self.intended(kind, turn, &proposal.files, attributes, workspace, now)?;
+            for (file, made_folders) in record.files.iter_mut().zip(made_folders) {
+                file.made_folders = made_folders;
+            }
             let id = self.store.write_record(&record, now)?;
             intent = Some(Intent { id, record });
             Ok(())

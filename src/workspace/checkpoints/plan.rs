@@ -8,11 +8,17 @@
 //!
 //! Several records are taken back one after the other, the newest first, each on what the last one leaves.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::workspace::{
     EditProposal, FileEdit, FileError, FilePath, FileText, StagedChange, TurnFiles, Workspace,
     apply::{self, Attributes, AttributesByPath},
+    document::is_empty_line,
     paths,
 };
 
@@ -53,6 +59,8 @@ pub struct UndoPlan {
     restored: EditProposal,
     /// Of the files that the proposals write.
     pub(super) attributes: AttributesByPath,
+    /// Folders that were made for what is taken back.
+    made_folders: BTreeSet<PathBuf>,
     /// The records that are taken back.
     pub(super) records: Vec<String>,
     /// Whether all its files can be found here; those that cannot may be found by another editor.
@@ -86,6 +94,17 @@ impl UndoPlan {
             if let Err(error) = if is_file { apply::set_mode(place, mode) } else { Ok(()) } {
                 tracing::warn!(%error, "a file came back without its mode bits");
             }
+        }
+    }
+
+    /// Removes folders that were made for what is taken back and hold nothing any more, but none with a place in it that is
+    /// `in_use`: a file that an editor may save there, or where somebody stands.
+    pub fn remove_made_folders(&self, in_use: &[PathBuf]) {
+        let is_used = |folder: &PathBuf| in_use.iter().any(|place| place.starts_with(folder));
+        // Those below come after those above them.
+        for folder in self.made_folders.iter().rev().filter(|folder| !is_used(folder)) {
+            // Fails for one that is not empty.
+            let _ = fs::remove_dir(folder);
         }
     }
 
@@ -147,6 +166,7 @@ pub(super) fn plan(
         merged: merged.files.proposal(),
         restored: restored.files.proposal(),
         attributes,
+        made_folders: changes.iter().flat_map(Change::made_folders).map(Path::to_owned).collect(),
         records: records.iter().map(|(id, _)| id.clone()).collect(),
         is_reachable,
     }
@@ -168,9 +188,15 @@ struct Change {
     after: Option<Text>,
     unsaved: bool,
     mode: Option<u32>,
+    made_folders: usize,
 }
 
 impl Change {
+    fn made_folders(&self) -> impl Iterator<Item = &Path> {
+        let above = self.path.disk().into_iter().flat_map(|place| place.ancestors().skip(1));
+        above.take(self.made_folders)
+    }
+
     /// Of the file as it was before; of several changes of one file the last one taken back counts.
     fn attributes(&self) -> Option<(FilePath, Attributes)> {
         let before = self.before.as_ref()?;
@@ -187,7 +213,7 @@ struct Text {
 
 impl Text {
     fn is(&self, now: &FileText) -> bool {
-        *self.text == *now.text
+        *self.text == *now.text || self.text.is_empty() && is_empty_line(&now.text)
     }
 
     /// For a file that is made anew, whose mark nobody else would write.
@@ -217,6 +243,7 @@ fn change(store: &Store, file: &FileRecord, workspace: &Workspace) -> Result<Cha
         after: file.after.as_ref().map(text).transpose()?,
         unsaved: file.unsaved,
         mode: file.mode,
+        made_folders: file.made_folders,
     })
 }
 

@@ -101,6 +101,9 @@ pub(super) struct FileRecord {
     /// Mode bits of the file before; `None` where nobody looked before it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) mode: Option<u32>,
+    /// How many of the folders above the file, the nearest first, were made for it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) made_folders: usize,
 }
 
 /// A kept text.
@@ -177,12 +180,24 @@ pub(super) fn file(
     Ok(FileRecord {
         unsaved: !is_saved,
         mode: None,
+        made_folders: 0,
         path: edit.path.to_string(),
         uri: uri(&edit.path),
         moved_from: edit.moved_from.as_ref().map(uri),
         before,
         after,
     })
+}
+
+/// How many folders an edit has to make for its file, before it comes about.
+pub(super) fn missing_folders(edit: &FileEdit) -> usize {
+    let Some(place) = edit.path.disk().filter(|_| edit.after.is_some()) else { return 0 };
+    place.ancestors().skip(1).take_while(|folder| folder.symlink_metadata().is_err()).count()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What an edit has left in its file: what was asked for, with the line ends that the editor has made of it. What else the

@@ -3,7 +3,7 @@
 use std::ops;
 
 use super::patch::{Patch, Stretch};
-use crate::workspace::position::starts_line;
+use crate::workspace::{document::is_empty_line, position::starts_line};
 
 /// A stretch of lines of the old text (the base) that becomes a stretch of the text after.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,6 +139,10 @@ fn place_insertion(lines: &Lines, patch: &Patch, texts: Texts<'_>) -> Place {
     let (Some(first), Some(last)) = (touching.first(), touching.last()) else {
         let place = at.saturating_add_signed(patch.shift_before(index));
         let is_empty = above.is_none() && below.is_none();
+        if is_empty && is_empty_line(texts.now.text) {
+            // Nothing came to the file: its editor has no text without a line.
+            return Place::Pending(0..texts.now.text.len());
+        }
         let fits = stays_above(place) || stays_below(place) || is_empty;
         return match fits && texts.now.starts_line(place) {
             true => Place::Pending(place..place),

@@ -1,11 +1,13 @@
 //! What a review takes in, and what makes way for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    EditProposal, FileEdit, HunkId, State, Workspace,
-    tracked::{Tracked, Unit},
+    EditProposal, FileEdit, HunkId, HunkKind, State, Workspace,
+    place::Lines,
+    tracked::{Basis, Tracked, Unit},
 };
+use crate::workspace::position::starts_line;
 
 /// An edit that a review took in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,15 @@ pub struct Added {
     pub edit: FileEdit,
     /// In the order of the text; one for a file that is taken as a whole.
     pub hunks: Vec<HunkId>,
+}
+
+/// A hunk that made way for newer ones of its file.
+struct Former {
+    id: HunkId,
+    /// It is with the editor, which may still refuse it.
+    is_taken: bool,
+    before: String,
+    after: String,
 }
 
 impl State {
@@ -45,7 +56,7 @@ impl State {
         unfit: &BTreeSet<HunkId>,
         workspace: &Workspace,
     ) -> (Vec<Added>, Vec<HunkId>) {
-        let mut made_way = Vec::new();
+        let (mut made_way, mut former) = (Vec::new(), BTreeMap::new());
         let is_known = |unit: &Unit| hunks.contains(&unit.id) && !unfit.contains(&unit.id);
         self.files.retain(|path, file| {
             let is_here = |edit: &&FileEdit| {
@@ -63,11 +74,99 @@ impl State {
                     }
                     let unknown = file.units.iter().filter(|unit| !unit.is_taken && !is_known(unit));
                     made_way.extend(unknown.map(|unit| unit.id));
+                    former.insert(path.clone(), file.former());
                     file.units.clear();
                 }
             }
             !file.units.is_empty()
         });
-        (self.add(proposal, workspace), made_way)
+        let mut added = self.add(proposal, workspace);
+        for Added { edit, hunks } in &mut added {
+            let Some((file, former)) = self.files.get_mut(&edit.path).zip(former.get(&edit.path)) else {
+                continue;
+            };
+            file.keep_taken(former);
+            *hunks = file.units.iter().map(|unit| unit.id).collect();
+        }
+        (added, made_way)
     }
+}
+
+impl Tracked {
+    fn former(&self) -> Vec<Former> {
+        let of_lines = self.units.iter().filter(|_| self.basis.kind == HunkKind::Lines);
+        let former = of_lines.flat_map(|unit| {
+            unit.lines.iter().map(|lines| Former {
+                id: unit.id,
+                is_taken: unit.is_taken,
+                before: self.basis.text_before(lines).to_owned(),
+                after: self.basis.text_after(lines).to_owned(),
+            })
+        });
+        former.collect()
+    }
+
+    /// Finds hunks that are with the editor among the new ones, by what they read as: they keep their names, and stay
+    /// taken. A hunk that begins or ends with such a one becomes two.
+    fn keep_taken(&mut self, former: &[Former]) {
+        if self.basis.kind != HunkKind::Lines {
+            return;
+        }
+        let mut rest = std::mem::take(&mut self.units).into_iter().rev().collect::<Vec<_>>();
+        for hunk in former {
+            let parts_of = |unit: &Unit| hunk.parts_of(unit.lines.first()?, &self.basis);
+            let Some((at, parts)) =
+                rest.iter().enumerate().rev().find_map(|(at, unit)| Some((at, parts_of(unit)?)))
+            else {
+                continue;
+            };
+            self.units.extend(rest.drain(at + 1..).rev());
+            if !hunk.is_taken {
+                self.units.extend(rest.pop());
+                continue;
+            }
+            let Some(whole) = rest.pop() else { continue };
+            let [above, own, below] = parts;
+            let other = |lines| Unit { lines: vec![lines], ..whole.clone() };
+            self.units.extend(above.map(other));
+            self.units.extend(own.map(|lines| Unit { id: hunk.id, lines: vec![lines], is_taken: true }));
+            // What comes next may begin with another one.
+            rest.extend(below.map(other));
+        }
+        self.units.extend(rest.into_iter().rev());
+    }
+}
+
+impl Former {
+    /// The lines of a hunk above those of this one, its own and those below, where it begins or ends with this one.
+    fn parts_of(&self, lines: &Lines, basis: &Basis) -> Option<[Option<Lines>; 3]> {
+        let (before, after) = (basis.text_before(lines), basis.text_after(lines));
+        let split = |at_before: usize, at_after: usize| {
+            let is_between = is_between_lines(before, at_before) && is_between_lines(after, at_after);
+            let (base_at, after_at) = (lines.base.start + at_before, lines.after.start + at_after);
+            is_between.then(|| {
+                let above = Lines { base: lines.base.start..base_at, after: lines.after.start..after_at };
+                (above, Lines { base: base_at..lines.base.end, after: after_at..lines.after.end })
+            })
+        };
+        if (before, after) == (&self.before, &self.after) {
+            return Some([None, Some(lines.clone()), None]);
+        }
+        if !self.is_taken {
+            return None;
+        }
+        if before.starts_with(&self.before) && after.starts_with(&self.after) {
+            let (own, below) = split(self.before.len(), self.after.len())?;
+            return Some([None, Some(own), Some(below)]);
+        }
+        if before.ends_with(&self.before) && after.ends_with(&self.after) {
+            let (above, own) = split(before.len() - self.before.len(), after.len() - self.after.len())?;
+            return Some([Some(above), Some(own), None]);
+        }
+        None
+    }
+}
+
+fn is_between_lines(text: &str, at: usize) -> bool {
+    at == 0 || at == text.len() || starts_line(text.as_bytes(), at)
 }

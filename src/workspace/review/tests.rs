@@ -1,5 +1,6 @@
 mod equal_lines;
 mod model;
+mod taken;
 
 use expect_test::{Expect, expect};
 
@@ -138,6 +139,21 @@ fn hunks_move_with_what_is_typed_above_and_below_them() {
         Ok("one\n1.5\n2\n2.5\nthree\nfour\nnew\nfive\n")
     "#]],
     );
+}
+
+#[test]
+fn an_empty_file_that_an_editor_opens_as_an_empty_line_is_still_empty() {
+    for (opened, after) in [("\n", "N\n"), ("\r\n", "N"), ("", "N\n")] {
+        let mut fixture = Fixture::new("", after);
+        fixture.project.open("a.txt", 2, opened);
+        assert_eq!(fixture.take(&Selection::All), Ok(after.to_owned()), "{opened:?}");
+        fixture.replace(0..0, "x");
+        assert!(fixture.take(&Selection::All).is_err(), "{opened:?}");
+    }
+    // A line that the user types is theirs.
+    let mut fixture = Fixture::new("", "N\n");
+    fixture.replace(0..0, "\n");
+    assert!(fixture.take(&Selection::All).is_err());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::workspace::{
     FileEdit, FilePath, FileText, Workspace,
-    document::{Document, Splice},
+    document::{Document, Splice, is_empty_line},
     overlay::{Moment, Since},
 };
 
@@ -216,6 +216,11 @@ impl Tracked {
         }
         self.splices = None;
         self.patch.forget_steps();
+        if self.seen.is_empty() && self.basis.base.is_empty() && is_empty_line(&text) {
+            // Nobody has typed that line.
+            self.seen = text;
+            return;
+        }
         let (old, new) = (Text::of_buffer(&self.seen), Text::of_buffer(&text));
         let mark = Splice { at: 0, removed: old.mark, inserted: new.mark };
         // Each stands where the ones before it have made the text new.

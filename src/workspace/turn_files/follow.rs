@@ -97,7 +97,7 @@ impl TurnFiles {
             let texts = texts.map(|(before, now)| (before.text.to_string(), now.text.to_string()));
             return Ok(self.rebase(&staged, texts, now, unfit));
         };
-        let waits = review.remaining_of(&self.workspace, path, |hunk| hunks.contains(&hunk));
+        let waits = review.undecided_of(&self.workspace, path, |hunk| hunks.contains(&hunk));
         let waits = waits.map(|waits| FileEdit { stretches: None, ..waits });
         if waits.as_ref().is_some_and(|waits| waits.says_the_same(&edit)) {
             return Ok(Followed::Same);
