@@ -9,6 +9,7 @@ pub mod chat;
 mod client;
 mod counts;
 pub mod error;
+mod event_json;
 mod guided;
 pub mod history;
 pub mod http;
@@ -202,6 +203,8 @@ pub enum Finish {
     Pause,
     /// The reply was cut at the token limit; calls in it must not run.
     Length,
+    /// The same for another reason, in the server's word for it.
+    Cut(String),
     /// A filter cut or withheld the reply; calls in it must not run.
     ContentFilter,
     /// The model declined.

@@ -4,6 +4,7 @@ use crate::{
     model::{ErrorKind, ModelError},
     protocol::{Limit, ProjectSettings, StopReason},
     tools::output::one_line,
+    workspace::keys,
 };
 
 /// Characters of what a model says of its refusal.
@@ -59,6 +60,14 @@ impl Ending {
         Self::new(StopReason::Limit(Limit::OutputTokens), detail, answer)
     }
 
+    /// Cut by the server for another reason than its length.
+    pub(super) fn cut_with(word: &str, answer: String) -> Self {
+        let word = shown(word);
+        let detail =
+            format!("the server cut its reply off with \"{word}\"; ask it to go on, or in other words");
+        Self::new(StopReason::Limit(Limit::OutputTokens), detail, answer)
+    }
+
     /// The words may be all that the model wanted to say, or not: its user sees both.
     pub(super) fn with_broken_call(answer: String) -> Self {
         let detail = "the reply ends in what looks like a call of a tool; it is not whole or not valid, so nothing ran: \
@@ -68,12 +77,16 @@ impl Ending {
 
     /// The same of an end in a word that tells nothing: mostly it is whole.
     pub(super) fn with_unknown_word(word: &str, answer: String) -> Self {
+        let word = shown(word);
         if answer.trim().is_empty() {
-            return Self::finished(answer);
+            let detail = format!(
+                "the model ended its turn without an answer, and the server's word for that is \"{word}\", which askls does \
+                 not know; ask again, or in other words"
+            );
+            return Self::new(StopReason::Empty, detail, String::new());
         }
         let detail = format!(
-            "the server ended its reply with {:?}, which askls does not know: the answer may be cut off",
-            one_line(word, MAX_WORD_CHARS)
+            "the server ended its reply with \"{word}\", which askls does not know: the answer may be cut off"
         );
         Self::new(StopReason::Answer, detail, answer)
     }
@@ -95,4 +108,9 @@ impl Ending {
         };
         Self::new(error.kind.stop_reason(), detail, answer)
     }
+}
+
+/// A server's word, fit to be shown: of a key that is cut nobody could tell what it is.
+fn shown(word: &str) -> String {
+    one_line(&keys::masked(word), MAX_WORD_CHARS)
 }

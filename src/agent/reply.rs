@@ -290,7 +290,7 @@ impl Collected {
             Finish::Stop | Finish::Unknown(_) | Finish::BrokenCall | Finish::Pause | Finish::Refusal => {
                 Reply::Whole { items: self.items, finish, usage }
             }
-            Finish::Length | Finish::ContentFilter | Finish::ContextTooLong => {
+            Finish::Length | Finish::Cut(_) | Finish::ContentFilter | Finish::ContextTooLong => {
                 Reply::Whole { items: self.into_texts(), finish, usage }
             }
         }

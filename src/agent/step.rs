@@ -139,6 +139,7 @@ impl Agent {
             Finish::BrokenCall => Err(Ending::with_broken_call(answer)),
             Finish::Unknown(word) => Err(Ending::with_unknown_word(&word, answer)),
             Finish::Length => Err(Ending::cut_off(answer, &self.limits.project)),
+            Finish::Cut(word) => Err(Ending::cut_with(&word, answer)),
             Finish::ContentFilter => Err(Ending::filtered(answer)),
             Finish::ContextTooLong => Err(Ending::context_full(answer)),
         }

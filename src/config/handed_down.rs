@@ -291,10 +291,14 @@ impl Settings {
         let Origin::ProjectFile(_) = self.origin("model") else { return None };
         let (model, own) = (self.values.model.clone()?, tunings(&self.own.values));
         let instead = self.own.values.model.as_deref().or_else(|| self.server_choice().default_model());
-        let bound = match instead {
+        let mut bound = match instead {
             Some(instead) => own.of(instead),
             None => own.least(),
         };
+        // What the user says of the chosen model itself needs no bound.
+        if own.of(&model).parallel_tool_calls == Some(true) {
+            bound.parallel_tool_calls = None;
+        }
         Some(Held { model, bound })
     }
 

@@ -127,6 +127,7 @@ fn bounds(bound: &Tuning) -> Vec<(&'static str, String)> {
         ("max_output_tokens", tokens(bound.max_output_tokens)),
         ("context_tokens", tokens(bound.context_tokens.into_iter().chain(bound.window).min())),
         ("reasoning_effort", bound.reasoning_effort.map(|effort| json!(effort))),
+        ("parallel_tool_calls", bound.parallel_tool_calls.filter(|may| !may).map(Value::from)),
     ];
     let shown = |(name, value): (_, Option<Value>)| Some((name, Key::named(name)?.show(&value?)));
     said.into_iter().filter_map(shown).collect()

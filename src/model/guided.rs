@@ -144,7 +144,7 @@ impl Guided {
                 return Ok(Choice::Call { tool, arguments });
             }
             match finish {
-                Finish::Stop | Finish::Unknown(_) | Finish::Length => {
+                Finish::Stop | Finish::Unknown(_) | Finish::Length | Finish::Cut(_) => {
                     if draft::is_found(&text, scene) {
                         return Ok(Choice::Answer);
                     }
@@ -170,7 +170,7 @@ impl Guided {
                 }
                 _ => {}
             }
-            if !finish.is_own() && finish != Finish::Length {
+            if !finish.is_own() && !matches!(finish, Finish::Length | Finish::Cut(_)) {
                 return Ok(Choice::Ended(finish));
             }
             tracing::debug!("a guided step was none of those that were offered");

@@ -13,6 +13,7 @@ mod spellings;
 
 use std::{
     fmt,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -24,7 +25,7 @@ use reqwest::{
     RequestBuilder, Response, StatusCode, Url,
     header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, SERVER},
 };
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
 use crate::protocol::Wire;
@@ -49,6 +50,9 @@ const LONGEST_CROSSING: Duration = Duration::from_millis(500);
 
 /// The setting that a base URL comes from, unless it was another's.
 const BASE_URL: &str = "base_url";
+
+/// Where a key comes from that a command tells.
+pub(super) const API_KEY_COMMAND: &str = "api_key_command";
 
 /// The variable of a base URL that goes with Anthropic's key.
 pub(super) const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
@@ -132,6 +136,21 @@ impl Endpoint {
     /// Scheme, host, port and path of the base URL, without credentials or query: fit to be shown.
     pub fn server(&self) -> String {
         shown(&self.base_url)
+    }
+
+    /// A number that tells this server, and whom it knows askls as, from others: too few bits of a hash to find a key by. A
+    /// key that a command tells may be another one every hour for the same account.
+    pub(super) fn account(&self) -> u32 {
+        let mut hasher = DefaultHasher::new();
+        self.base_url.as_str().hash(&mut hasher);
+        for (name, value) in self.route.headers.iter().chain(&self.route.query) {
+            (name, value.expose_secret()).hash(&mut hasher);
+        }
+        let is_lasting = self.key_source.as_deref() != Some(API_KEY_COMMAND);
+        let key = self.key.as_ref().filter(|_| is_lasting);
+        key.map(|key| key.expose_secret()).hash(&mut hasher);
+        let [high, low] = [32, 0].map(|shift| (hasher.finish() >> shift) & u64::from(u32::MAX));
+        u32::try_from(high ^ low).unwrap_or_default()
     }
 
     /// Whether this is OpenAI's own server, which takes parameters that compatible servers refuse.

@@ -313,7 +313,7 @@ impl Choice {
         endpoint.price = tuning.price.or(listed);
         match key {
             Some(KeySource::Command(command)) => {
-                endpoint.key_source = Some("api_key_command".to_owned());
+                endpoint.key_source = Some(http::API_KEY_COMMAND.to_owned());
                 Arc::new(LateKey::new(endpoint, wire, command))
             }
             key => client(with_value(endpoint, key.as_ref()), wire),
@@ -331,7 +331,7 @@ async fn listed(endpoint: &Endpoint, wire: Wire, key: Option<&KeySource>) -> Res
     };
     endpoint.key =
         Some(command.key().await.map_err(|message| ModelError::new(ErrorKind::Settings, message))?);
-    endpoint.key_source = Some("api_key_command".to_owned());
+    endpoint.key_source = Some(http::API_KEY_COMMAND.to_owned());
     http::models(&endpoint, wire, PROBE_TIMEOUT).await
 }
 

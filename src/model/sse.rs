@@ -1,5 +1,6 @@
 //! Server-sent events: a body becomes events under a limit of silence and one of size, and events become a reply.
 
+mod error_event;
 mod other_wire;
 mod reader;
 
@@ -12,8 +13,9 @@ use tokio_util::bytes::Bytes;
 
 use super::{ErrorKind, ModelError, ModelEvent, ModelStream, client::WholeDecoder, http::Endpoint};
 use crate::protocol::Usage;
+use error_event::error_event;
 pub(super) use other_wire::refuse_other_wire;
-use reader::Reader;
+use reader::{Reader, is_comment};
 
 /// Bytes of one event: a reply's last event holds all of it a second time, and the longest replies of today's models
 /// are below 1 MB.
@@ -79,9 +81,13 @@ pub enum Fault {
 enum Next<'a> {
     /// The data of an event that holds something.
     Data(&'a str),
+    /// The same of one that its name calls an error, which may hold nothing.
+    Error(&'a str),
     /// The marker that some wires end with.
     Marker,
     End,
+    /// The body is over in the middle of an event.
+    Cut,
     Fault(Fault),
 }
 
@@ -90,6 +96,7 @@ enum Next<'a> {
 enum Data {
     /// For the decoder.
     Event,
+    Error,
     Marker,
     /// A sign of life, no more.
     Nothing,
@@ -129,9 +136,11 @@ impl EventStream {
         };
         match (data, self.reader.text()) {
             (Data::Event, Ok(text)) => Next::Data(text),
-            (Data::Event, Err(fault)) => Next::Fault(fault),
+            (Data::Error, Ok(text)) => Next::Error(text),
+            (Data::Event | Data::Error, Err(fault)) => Next::Fault(fault),
             (Data::Marker, _) => Next::Marker,
-            (Data::Nothing | Data::Cut, _) => Next::End,
+            (Data::Cut, _) => Next::Cut,
+            (Data::Nothing, _) => Next::End,
         }
     }
 
@@ -157,8 +166,10 @@ impl EventStream {
     fn look(&self) -> Data {
         let data = self.reader.bytes();
         let trimmed = data.trim_ascii();
+        if self.reader.is_error() {
+            Data::Error
         // Some relays wrap a keep-alive comment into a data line.
-        if trimmed.is_empty() || trimmed.starts_with(b":") {
+        } else if trimmed.is_empty() || is_comment(trimmed) {
             Data::Nothing
         } else if trimmed.starts_with(b"[DONE]") {
             Data::Marker
@@ -173,7 +184,7 @@ impl EventStream {
 
     /// Reads what is left, if it comes at once, so that the connection can be used again.
     async fn close(mut self) {
-        let rest = async { while !matches!(self.next().await, Next::End | Next::Fault(_)) {} };
+        let rest = async { while !matches!(self.next().await, Next::End | Next::Cut | Next::Fault(_)) {} };
         // A server that keeps the connection open loses it.
         drop(timeout(CLOSING_GRACE, rest).await);
     }
@@ -185,6 +196,8 @@ pub enum Ending {
     Marker,
     /// The body was over.
     Closed,
+    /// The same in the middle of an event.
+    Cut,
     Fault(Fault),
 }
 
@@ -267,9 +280,11 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder, until: Option<In
             };
             let progress = match next {
                 Next::Data(data) => decoder.event(data, out),
+                Next::Error(data) => decoder.event(&error_event(data), out),
                 ending => {
                     let ending = match ending {
                         Next::Marker => Ending::Marker,
+                        Next::Cut => Ending::Cut,
                         Next::Fault(fault) => Ending::Fault(fault),
                         _ => Ending::Closed,
                     };
@@ -306,12 +321,12 @@ pub(super) fn data(events: EventStream) -> impl Stream<Item = String> {
     stream::unfold(Some(events), |events| async move {
         let mut events = events?;
         let line = match events.next().await {
-            Next::Data(data) => {
+            Next::Data(data) | Next::Error(data) => {
                 let data = data.to_owned();
                 return Some((data, Some(events)));
             }
             Next::Marker => "=> marker".to_owned(),
-            Next::End => "=> closed".to_owned(),
+            Next::End | Next::Cut => "=> closed".to_owned(),
             Next::Fault(fault) => format!("=> fault: {fault}"),
         };
         Some((line, None))
@@ -377,7 +392,7 @@ pub(super) fn malformed(endpoint: &Endpoint, data: &str) -> ModelError {
 pub(super) fn interrupted(endpoint: &Endpoint, ending: Ending) -> ModelError {
     match ending {
         Ending::Fault(fault) => fault.into_model_error(endpoint),
-        Ending::Marker | Ending::Closed => ModelError::new(
+        Ending::Marker | Ending::Closed | Ending::Cut => ModelError::new(
             ErrorKind::Interrupted,
             format!("{} ended its reply before it was whole", endpoint.server()),
         ),
@@ -389,7 +404,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::said_end::Said;
+    use crate::model::said_end::{Brought, Said};
 
     /// All that comes of a body in these pieces; time plays no part.
     fn read(pieces: Vec<&[u8]>) -> Vec<String> {
@@ -401,6 +416,7 @@ mod tests {
             loop {
                 match events.next().await {
                     Next::Data(data) => seen.push(data.to_owned()),
+                    Next::Error(data) => seen.push(format!("error: {data}")),
                     ending => {
                         seen.push(format!("=> {ending:?}"));
                         return seen;
@@ -436,7 +452,7 @@ mod tests {
     fn a_last_event_without_its_blank_line_counts_when_it_is_whole() {
         check("data: {}", &["{}", "=> End"]);
         check("data: {}\n", &["{}", "=> End"]);
-        check("data: {\"cut", &["=> End"]);
+        check("data: {\"cut", &["=> Cut"]);
     }
 
     #[test]
@@ -446,7 +462,7 @@ mod tests {
 
     #[test]
     fn a_body_that_ends_inside_a_character_has_ended() {
-        assert_eq!(read(vec![b"data: {}\n\n", b"data: \"\xF0\x9F"]), ["{}", "=> End"]);
+        assert_eq!(read(vec![b"data: {}\n\n", b"data: \"\xF0\x9F"]), ["{}", "=> Cut"]);
     }
 
     #[test]
@@ -558,6 +574,20 @@ mod tests {
         check("data\ndata:{}\ndata: \nevent: x\ndatabase: 1\nretry: 5\n:\n\n", &["\n{}\n", "=> End"]);
     }
 
+    // SPEC S4
+    #[test]
+    fn an_event_or_a_field_is_an_error_by_its_name_with_data_or_without() {
+        check(
+            "event: error\ndata: boom\n\nevent:error\n\nerror: {}\n\nevent: errors\ndata: {}\n\nevent: x\n\ndata: {}\n\n",
+            &["error: boom", "error: ", "error: {}", "{}", "{}", "=> End"],
+        );
+    }
+
+    #[test]
+    fn a_relay_may_write_the_name_of_the_field_once_more() {
+        check("data: data: {}\n\ndata:data:data: [DONE]\n\n", &["{}", "=> Marker"]);
+    }
+
     #[test]
     fn only_data_has_to_be_utf_8() {
         assert_eq!(read(vec![b": \xFF\nevent: \xFF\ndata: {}\n\n"]), ["{}", "=> End"]);
@@ -594,7 +624,7 @@ mod tests {
             self.0.say("stop");
             let is_piece = data != "{}";
             out.extend(is_piece.then(|| ModelEvent::TextDelta(data.to_owned())));
-            Ok(self.0.after_event(is_piece))
+            Ok(self.0.after_event(if is_piece { Brought::Piece } else { Brought::Nothing }))
         }
 
         fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {

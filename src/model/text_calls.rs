@@ -113,7 +113,7 @@ impl Search {
                 }
                 ModelEvent::Done { finish, usage } => {
                     self.show_held(out);
-                    let is_lost = finish == Finish::Stop && self.has_lost_call && !self.has_called;
+                    let is_lost = finish.is_own() && self.has_lost_call && !self.has_called;
                     let finish = if is_lost { Finish::BrokenCall } else { finish };
                     out.push(ModelEvent::Done { finish, usage });
                 }

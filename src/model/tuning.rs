@@ -149,6 +149,10 @@ impl Tuning {
         // No request to a model of that window would be longer.
         least(&mut self.context_tokens, bound.window);
         least(&mut self.reasoning_effort, bound.reasoning_effort);
+        // One call at a time is less than several.
+        if bound.parallel_tool_calls == Some(false) {
+            self.parallel_tool_calls = Some(false);
+        }
     }
 
     fn over(&self, weaker: &Self) -> Self {

@@ -4,6 +4,7 @@
 use super::{
     ErrorKind, ModelError,
     http::{self, Endpoint},
+    said_end::Brought,
     sse,
 };
 
@@ -13,26 +14,49 @@ const MAX_UNREADABLE: u32 = 16;
 /// Characters that are kept of the first one, for the message.
 const MAX_SHOWN: usize = 600;
 
+/// What relays say to keep a connection alive, in words of their own.
+const SIGNS_OF_LIFE: [&str; 9] =
+    ["", "keep-alive", "keepalive", "ping", "pong", "heartbeat", "alive", "ok", "processing"];
+
+/// Where in a stream an event stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Before anything of a reply.
+    Start,
+    Reply,
+    /// Behind an end that is believed.
+    BehindEnd,
+}
+
 #[derive(Default)]
 pub(super) struct Unreadable {
     count: u32,
     first: String,
     lost_a_piece: bool,
+    /// What may have been a piece if the end in front of it was none.
+    lost_behind_end: bool,
 }
 
 impl Unreadable {
-    /// Notes an event that cannot be read. `is_reply` says whether anything of a reply came before it.
+    /// Notes an event that cannot be read.
     ///
     /// # Errors
     /// That this is no reply: a web page at its beginning, or too many such events.
-    pub(super) fn note(&mut self, endpoint: &Endpoint, data: &str, is_reply: bool) -> Result<(), ModelError> {
+    pub(super) fn note(
+        &mut self,
+        endpoint: &Endpoint,
+        data: &str,
+        place: Place,
+    ) -> Result<Brought, ModelError> {
         self.count += 1;
-        if self.count == 1 {
+        let is_lost = may_be_piece(data);
+        if self.count == 1 || is_lost && !self.lost_a_piece {
             self.first = data.chars().take(MAX_SHOWN).collect();
         }
-        // What began as an event of the wire was one: a remark in plain words was not.
-        self.lost_a_piece |= data.trim_start().starts_with('{');
-        if !is_reply && data.trim_start().starts_with('<') || self.count > MAX_UNREADABLE {
+        self.lost_a_piece |= is_lost && place != Place::BehindEnd;
+        self.lost_behind_end |= is_lost;
+        let is_page = place == Place::Start && data.trim_start().starts_with('<');
+        if is_page || place != Place::BehindEnd && self.count > MAX_UNREADABLE {
             return Err(sse::malformed(endpoint, data));
         }
         tracing::warn!(
@@ -40,7 +64,12 @@ impl Unreadable {
             bytes = data.len(),
             "an event of the model's reply cannot be read"
         );
-        Ok(())
+        Ok(if is_sign_of_life(data) { Brought::Nothing } else { Brought::Strange })
+    }
+
+    /// The reply went on behind what was taken for its end.
+    pub(super) fn end_was_none(&mut self) {
+        self.lost_a_piece |= self.lost_behind_end;
     }
 
     /// Whether an event is lost that may have been a piece of the reply.
@@ -65,5 +94,51 @@ impl Unreadable {
             ErrorKind::Malformed,
             format!("{server} sent a reply of which a piece cannot be read ({shown})"),
         ))
+    }
+}
+
+/// Whether something of an event of a wire is there, its beginning or its end: a remark in plain words was none, nor is a
+/// web page, nor what was only to keep the connection alive.
+pub(super) fn may_be_piece(data: &str) -> bool {
+    let is_ping = || {
+        let told: String = data.chars().filter(|c| !c.is_whitespace()).take(MAX_SHOWN).collect();
+        told.contains(r#""type":"ping""#)
+    };
+    let data = data.trim_start();
+    !data.starts_with('<') && (data.contains(['{', '}']) || data.contains("\":")) && !is_ping()
+}
+
+fn is_sign_of_life(data: &str) -> bool {
+    let word = data.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
+    SIGNS_OF_LIFE.contains(&word.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // SPEC S12
+    #[test]
+    fn a_part_of_an_event_is_told_from_a_remark() {
+        for piece in
+            ["{", r#"oices":[{"delta":{}}]}"#, r#""delta":"NOT"#, r#"NOT "}}]}"#, r#"{"type":"text","t"#]
+        {
+            assert!(may_be_piece(piece), "{piece}");
+        }
+        for remark in
+            ["keep-alive", "[]", "7", "null", "<style>a{}</style>", r#"{"type" : "ping""#, "busy: wait"]
+        {
+            assert!(!may_be_piece(remark), "{remark}");
+        }
+    }
+
+    #[test]
+    fn a_sign_of_life_is_told_from_an_error() {
+        for sign in ["OK", "keep-alive", "[ping]", "\"heartbeat\"", "[]", "processing..."] {
+            assert!(is_sign_of_life(sign), "{sign}");
+        }
+        for other in ["upstream connect error", "7", "<html>", "ping failed"] {
+            assert!(!is_sign_of_life(other), "{other}");
+        }
     }
 }

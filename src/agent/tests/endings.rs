@@ -111,7 +111,27 @@ async fn an_end_in_a_word_that_is_not_known_is_an_answer_and_the_word_is_told() 
     // Without a word it is none, after the attempts of a reply that says nothing.
     let mut bench = Bench::new(Scripted::new(vec![Ok(unknown())]), Answer::AllowOnce);
     bench.agent.retries.max_attempts = 1;
-    assert_eq!(bench.ask("2+2?").await.stop_reason, StopReason::Empty);
+    let result = bench.ask("2+2?").await;
+    assert_eq!(result.stop_reason, StopReason::Empty);
+    assert!(result.detail.is_some_and(|detail| detail.contains("\"xyz\"")));
+}
+
+// SPEC S6
+#[tokio::test]
+async fn the_word_for_an_end_is_shown_as_it_is_and_without_keys() {
+    let told = async |finish: Finish| {
+        let reply = Ok([text("half"), done(finish)].concat());
+        let result = Bench::new(Scripted::new(vec![reply]), Answer::AllowOnce).ask("2+2?").await;
+        ending(&result)
+    };
+    let key = format!("sk-proj-{}", "Ab3dEf9hIj".repeat(6));
+    let unknown = told(Finish::Unknown(format!("x \u{202e}y {key}"))).await;
+    let cut = told(Finish::Cut("TIME_LIMIT".to_owned())).await;
+    expect![[r#"
+        => answer: the server ended its reply with "x \u{202e}y <key hidden by askls>", which askls does not know: the answer may be cut off
+        => limit output_tokens: the server cut its reply off with "TIME_LIMIT"; ask it to go on, or in other words
+    "#]]
+    .assert_eq(&(unknown + &cut));
 }
 
 // SPEC S3, S4, S6, S11, S12

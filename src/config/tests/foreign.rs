@@ -137,6 +137,20 @@ fn where_the_user_names_no_model_the_project_s_may_have_what_the_one_may_that_wo
 }
 
 #[test]
+fn a_no_of_the_user_to_several_calls_holds_for_the_model_of_a_project_too() {
+    let may_call_several = |user: &str| {
+        let place = Place::new().user(user).project("model = 'p'\nparallel_tool_calls = true");
+        place.load().settings.tunings().of("p").parallel_tool_calls
+    };
+    let no = "model = 'm'\n[models.m]\nparallel_tool_calls = false\n";
+    assert_eq!(may_call_several(no), Some(false));
+    assert_eq!(may_call_several("model = 'm'"), Some(true));
+    // The user's own word of that model.
+    let yes = format!("{no}[models.p]\nparallel_tool_calls = true\n");
+    assert_eq!(may_call_several(&yes), Some(true));
+}
+
+#[test]
 fn the_window_of_the_user_s_model_bounds_requests_to_the_one_of_the_project() {
     let user =
         "model = 'm1'\n[models.m1]\nwindow = 9000\n[models.large]\nwindow = 90000\ncontext_tokens = 20000\n";

@@ -11,13 +11,12 @@ use crate::{
         Finish, ModelError, ModelEvent,
         call_ids::CallIds,
         client::WholeDecoder,
-        counts,
+        counts, event_json,
         http::{Endpoint, ServerError},
-        said_end::{Said, SaidEnd},
+        said_end::{Brought, Said, SaidEnd},
         sse::{self, Decoder, Ending, Progress},
-        surrogates,
         think_tags::{self, Piece, ThinkTags},
-        unreadable::Unreadable,
+        unreadable::{Place, Unreadable},
     },
     protocol::{AgentMessage, Item, MessageState, Reasoning, Usage, Wire},
 };
@@ -34,8 +33,8 @@ pub(super) struct ChatDecoder {
     tags: Option<ThinkTags>,
     calls: Calls,
     said: Said,
-    /// The last chunk brought a piece of the reply. Blanks are none: some servers send one behind the end.
-    has_grown: bool,
+    /// What the last chunk brought.
+    brought: Brought,
     usage: Option<Usage>,
     chunks: Chunks,
     unreadable: Unreadable,
@@ -64,7 +63,7 @@ impl ChatDecoder {
             tags,
             calls: Calls::default(),
             said: Said::default(),
-            has_grown: false,
+            brought: Brought::Nothing,
             usage: None,
             chunks: Chunks::None,
             unreadable: Unreadable::default(),
@@ -80,6 +79,9 @@ impl ChatDecoder {
         if error.is_some() || holds_error(chunk) {
             let error = error.or_else(|| ServerError::find(chunk)).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
+        }
+        if choices.is_none() && !is_about_the_reply(chunk) {
+            self.brought = Brought::Strange;
         }
         if choices.is_none() && self.chunks == Chunks::None {
             sse::refuse_other_wire(&self.endpoint, Wire::Chat, &chunk.to_string())?;
@@ -165,11 +167,13 @@ impl ChatDecoder {
             self.say(text, out);
         }
         if let Some(calls) = delta.get("tool_calls").and_then(Value::as_array) {
-            self.has_grown |= !calls.is_empty();
+            if !calls.is_empty() {
+                self.brought = Brought::Piece;
+            }
             self.calls.add_all(calls);
         }
         if let Some(function) = delta.get("function_call").filter(|function| function.is_object()) {
-            self.has_grown = true;
+            self.brought = Brought::Piece;
             self.calls.add_function(function);
         }
     }
@@ -185,7 +189,7 @@ impl ChatDecoder {
 
     /// Words of the model, in which reasoning may be tagged.
     fn content(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
-        self.has_grown |= !text.trim().is_empty();
+        self.brought = self.brought.max(Brought::by(text));
         match &mut self.tags {
             None => self.say(text, out),
             Some(tags) => {
@@ -218,7 +222,7 @@ impl ChatDecoder {
 
     fn say(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
-            self.has_grown |= !text.trim().is_empty();
+            self.brought = self.brought.max(Brought::by(text));
             self.text.push_str(text);
             out.push(ModelEvent::TextDelta(text.to_owned()));
         }
@@ -226,7 +230,7 @@ impl ChatDecoder {
 
     fn think(&mut self, text: &str, out: &mut Vec<ModelEvent>) {
         if !text.is_empty() {
-            self.has_grown |= !text.trim().is_empty();
+            self.brought = self.brought.max(Brought::by(text));
             self.reasoning.push_str(text);
             out.push(ModelEvent::ReasoningDelta(text.to_owned()));
         }
@@ -236,14 +240,16 @@ impl ChatDecoder {
     /// That the server said that it failed, or that a piece is lost without which the reply cannot be trusted.
     fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.content_is_over(out);
-        let finish = match self.said.finish() {
-            None => return Err(ServerError::default().in_stream(&self.endpoint)),
-            Some(Finish::Stop | Finish::Unknown(_)) if self.refused => Finish::Refusal,
-            Some(finish) => finish,
+        let finish = match self.said.finish(&self.endpoint)? {
+            Finish::Stop | Finish::Unknown(_) if self.refused => Finish::Refusal,
+            finish => finish,
         };
         self.refused |= finish == Finish::Refusal;
         if self.calls.is_empty() && self.text.is_empty() && !self.has_thoughts() {
             self.unreadable.refuse_all(&self.endpoint)?;
+        }
+        if self.said.has_gone_on() {
+            self.unreadable.end_was_none();
         }
         // A call, or a sentence, may be whole by chance without the lost piece, and mean something else.
         self.unreadable.refuse_lost(&self.endpoint)?;
@@ -297,11 +303,19 @@ fn holds_error(json: &Value) -> bool {
     json.get("error").is_some_and(|error| ServerError::is_said(&error.to_string()))
 }
 
-/// The JSON of an event, halves of characters in it included.
+/// Whether a chunk without choices says something about the reply: of its tokens, its times, its server.
+fn is_about_the_reply(chunk: &Value) -> bool {
+    let text = |member: &str| chunk.get(member).and_then(Value::as_str).unwrap_or_default();
+    chunk.as_object().is_some_and(serde_json::Map::is_empty)
+        || ["choices", "usage", "timings", "x_groq"].iter().any(|member| chunk.get(member).is_some())
+        || text("object").starts_with("chat.completion")
+        || text("type") == "ping"
+}
+
+/// The JSON of an event.
 fn read(data: &str) -> Option<Value> {
-    let json: Value =
-        serde_json::from_str(data).or_else(|_| serde_json::from_str(&surrogates::mended(data))).ok()?;
-    json.is_object().then_some(json)
+    let object = |json: &str| serde_json::from_str(json).ok().filter(Value::is_object);
+    object(data).or_else(|| object(&event_json::mended(data)))
 }
 
 impl WholeDecoder for ChatDecoder {
@@ -321,18 +335,29 @@ impl WholeDecoder for ChatDecoder {
 
 impl Decoder for ChatDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
-        self.has_grown = false;
+        self.brought = Brought::Nothing;
         match read(data) {
             Some(chunk) => self.chunk(&chunk, out)?,
-            None => self.unreadable.note(&self.endpoint, data, self.chunks == Chunks::OfAReply)?,
+            None => {
+                let place = match self.chunks {
+                    _ if self.said.is_believed() => Place::BehindEnd,
+                    Chunks::OfAReply => Place::Reply,
+                    Chunks::None | Chunks::Strange => Place::Start,
+                };
+                self.brought = self.unreadable.note(&self.endpoint, data, place)?;
+            }
         }
-        Ok(self.said.after_event(self.has_grown))
+        Ok(self.said.after_event(self.brought))
     }
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let is_marker = matches!(ending, Ending::Marker);
+        if self.chunks == Chunks::Strange && is_marker {
+            return Err(sse::malformed(&self.endpoint, "a stream without choices"));
+        }
         if !self.said.has_ended(&ending) {
             self.content_is_over(out);
-            if self.chunks == Chunks::None && matches!(ending, Ending::Closed) {
+            if self.chunks == Chunks::None && (is_marker || matches!(ending, Ending::Closed)) {
                 self.unreadable.refuse_all(&self.endpoint)?;
             }
             return Err(sse::interrupted(&self.endpoint, ending));

@@ -299,6 +299,11 @@ fn secrets(endpoint: &Endpoint) -> Vec<(String, &'static str)> {
     secrets
 }
 
+/// Whether words hold what no message may show.
+pub(super) fn holds_secret(endpoint: &Endpoint, words: &str) -> bool {
+    secrets(endpoint).iter().any(|(secret, shown)| hide(words, &spellings(secret), shown) != words)
+}
+
 /// A server's words, fit to be shown: on one line, bounded, without the key and what else is secret.
 pub(in crate::model) fn clean(endpoint: &Endpoint, words: &str) -> String {
     let end = words.char_indices().nth(MAX_LOOKED_AT).map_or(words.len(), |(end, _)| end);

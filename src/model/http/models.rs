@@ -16,6 +16,9 @@ use crate::protocol::Wire;
 /// Bytes that are read of a list of models; the longest known list (300 models) has 0.5 MB.
 const MAX_LIST_BYTES: usize = 4 * 1024 * 1024;
 
+/// Characters of the name of a model; the longest known ones are the paths of files.
+const MAX_NAME: usize = 512;
+
 /// A server that told its models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
@@ -57,21 +60,48 @@ async fn ask(endpoint: &Endpoint, wire: Wire, within: Duration) -> Result<Probed
     let body = read(response, MAX_LIST_BYTES, within)
         .await
         .map_err(|(_, fault)| fault.into_model_error(endpoint))?;
-    let is_listed = |model: &&Value| model.get("id").is_some_and(Value::is_string);
+    let name = |model: &Value| model.get("id")?.as_str().map(str::to_owned);
+    let is_listed = |model: &&Value| name(model).is_some_and(|name| is_name(endpoint, &name));
     let no_list = || failure::of_no_list(endpoint, &address, &String::from_utf8_lossy(&body));
     let list: ModelList =
         serde_json::from_str(without_mark(&String::from_utf8_lossy(&body))).map_err(|_| no_list())?;
-    // A member of a strange form costs only itself.
+    // A member of a strange form, or that no model is called by, costs only itself.
     let listed: Vec<_> = list.data.iter().filter(is_listed).collect();
     if listed.is_empty() && !list.data.is_empty() {
         return Err(no_list());
     }
     let window = listed.first().and_then(|model| model.pointer("/meta/n_ctx")?.as_u64());
-    let names = listed.iter().filter_map(|model| model.get("id")?.as_str().map(str::to_owned));
+    let names = listed.iter().filter_map(|model| name(model));
     Ok(Probed { context_window: window.filter(|window| *window > 0), models: names.collect() })
+}
+
+/// Whether what a server lists can be the name of a model: it is sent back, and shown wherever the model is named.
+fn is_name(endpoint: &Endpoint, name: &str) -> bool {
+    !name.trim().is_empty()
+        && name.chars().nth(MAX_NAME).is_none()
+        && !name.contains(char::is_control)
+        && !failure::holds_secret(endpoint, name)
 }
 
 #[derive(Deserialize)]
 struct ModelList {
     data: Vec<Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_model_is_called_by_is_no_name() {
+        let mut endpoint = Endpoint::new("http://server.test/v1", "").expect("a good base URL");
+        endpoint.key = Some("mykeyabcdef1234567890".into());
+        for name in ["gpt-5", "/models/Qwen 3 (8B).gguf", "hf.co/a/b:Q4_K_M"] {
+            assert!(is_name(&endpoint, name), "{name}");
+        }
+        let long = "z".repeat(MAX_NAME + 1);
+        for other in ["", "  ", "a\u{1b}[2J", "a\nwarning: b", "mykeyabcdef1234567890", &long] {
+            assert!(!is_name(&endpoint, other), "{other}");
+        }
+    }
 }

@@ -15,14 +15,18 @@ use crate::{
         ModelError, ModelEvent,
         call_ids::CallIds,
         client::WholeDecoder,
+        event_json,
         http::{Endpoint, ServerError},
-        said_end::Said,
+        said_end::{Brought, Said},
         sse::{self, Decoder, Ending, Progress},
-        surrogates,
-        unreadable::Unreadable,
+        unreadable::{Place, Unreadable},
     },
     protocol::{Item, Usage, Wire},
 };
+
+/// What a part of an event has that was of a block. On this wire the word for the end may stand behind every block, so
+/// that even there nothing may be lost of one.
+const OF_A_BLOCK: [&str; 3] = ["content_block", "_delta\",", "\"text"];
 
 /// Blocks of one reply; the largest seen has some dozens.
 const MAX_BLOCKS: usize = 1024;
@@ -197,7 +201,7 @@ impl MessagesDecoder {
 
 impl WholeDecoder for MessagesDecoder {
     fn whole(&mut self, body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let body = &*surrogates::mended(body);
+        let body = &*event_json::mended(body);
         let message: Option<Message<'_>> = serde_json::from_str(body).ok();
         let content = message.as_ref().and_then(|message| message.content);
         let blocks: Option<Vec<&RawValue>> = content.and_then(|list| serde_json::from_str(list.get()).ok());
@@ -225,13 +229,22 @@ impl WholeDecoder for MessagesDecoder {
 
 impl Decoder for MessagesDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
-        let data = &*surrogates::mended(data);
+        let data = &*event_json::mended(data);
         let Ok(event) = serde_json::from_str::<Event<'_>>(data) else {
-            self.unreadable.note(&self.endpoint, data, self.events == Events::OfAReply)?;
-            return Ok(self.progress(false));
+            let may_be_of_a_block = || OF_A_BLOCK.iter().any(|part| data.contains(part));
+            let place = match self.events {
+                _ if self.said.is_believed() && !may_be_of_a_block() => Place::BehindEnd,
+                Events::OfAReply => Place::Reply,
+                Events::None | Events::Strange => Place::Start,
+            };
+            let brought = self.unreadable.note(&self.endpoint, data, place)?;
+            return Ok(self.progress(brought));
         };
         let kind = event.r#type.as_deref().unwrap_or_default();
-        if kind == "error" || event.error.is_some_and(|error| ServerError::is_said(error.get())) {
+        if kind == "error"
+            || kind.ends_with("_error")
+            || event.error.is_some_and(|error| ServerError::is_said(error.get()))
+        {
             let json: Value = serde_json::from_str(data).unwrap_or_default();
             return Err(ServerError::find(&json).unwrap_or_default().in_stream(&self.endpoint));
         }
@@ -246,14 +259,14 @@ impl Decoder for MessagesDecoder {
                     self.announce(block, out)?;
                 }
                 self.events = Events::OfAReply;
-                return Ok(self.progress(true));
+                return Ok(self.progress(Brought::Piece));
             }
             "content_block_delta" => {
                 if let Some(delta) = event.delta {
                     self.delta(event.index, delta, out)?;
                 }
                 self.events = Events::OfAReply;
-                return Ok(self.progress(true));
+                return Ok(self.progress(Brought::Piece));
             }
             "content_block_stop" => {
                 let of_this = |block: &&mut Block| event.index.is_none() || block.index == event.index;
@@ -269,6 +282,10 @@ impl Decoder for MessagesDecoder {
                 }
             }
             "message_stop" => {
+                // The marker of this wire.
+                if !self.said.has_ended(&Ending::Marker) {
+                    return Err(sse::interrupted(&self.endpoint, Ending::Marker));
+                }
                 self.finish(out)?;
                 return Ok(Progress::Over);
             }
@@ -283,11 +300,11 @@ impl Decoder for MessagesDecoder {
                     sse::refuse_other_wire(&self.endpoint, Wire::Messages, data)?;
                     self.events = Events::Strange;
                 }
-                return Ok(self.progress(false));
+                return Ok(self.progress(if kind == "ping" { Brought::Nothing } else { Brought::Strange }));
             }
         }
         self.events = Events::OfAReply;
-        Ok(self.progress(false))
+        Ok(self.progress(Brought::Nothing))
     }
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -326,8 +343,8 @@ impl MessagesDecoder {
         self.stop.update(stop);
     }
 
-    fn progress(&mut self, has_grown: bool) -> Progress {
-        match self.said.after_event(has_grown) {
+    fn progress(&mut self, brought: Brought) -> Progress {
+        match self.said.after_event(brought) {
             // On this wire the end itself has an event behind this word, and where that does not follow, the word may stand
             // behind every block.
             Progress::Ending => Progress::InDoubt,

@@ -17,10 +17,10 @@ use crate::{
         ModelError, ModelEvent,
         call_ids::CallIds,
         client::WholeDecoder,
+        event_json,
         http::{Endpoint, ServerError},
         sse::{self, Decoder, Ending, Progress},
-        surrogates,
-        unreadable::Unreadable,
+        unreadable::{self, Place, Unreadable},
     },
     protocol::{Item, Usage, Wire},
 };
@@ -34,6 +34,8 @@ pub(super) struct ResponsesDecoder {
     /// The slot whose text came last, to set the texts of two messages apart.
     speaking: Option<usize>,
     unreadable: Unreadable,
+    /// An event is lost that may have been more than a delta, so that no other need tell of its item.
+    is_item_lost: bool,
     /// Something of a reply has come.
     is_reply: bool,
     /// Bytes that nobody was shown and that stand in no slot.
@@ -51,6 +53,7 @@ impl ResponsesDecoder {
             slots: Slots::default(),
             speaking: None,
             unreadable: Unreadable::default(),
+            is_item_lost: false,
             is_reply: false,
             unheard: 0,
             usage: None,
@@ -145,7 +148,10 @@ impl ResponsesDecoder {
         out: &mut Vec<ModelEvent>,
     ) -> Result<Progress, ModelError> {
         let kind = event.r#type.as_deref().unwrap_or_default();
-        if kind == "error" || event.error.is_some_and(|error| ServerError::is_said(error.get())) {
+        if kind == "error"
+            || kind.ends_with("_error")
+            || event.error.is_some_and(|error| ServerError::is_said(error.get()))
+        {
             let json: Value = serde_json::from_str(data).unwrap_or_default();
             let error = ServerError::find(&json).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
@@ -238,7 +244,7 @@ impl ResponsesDecoder {
 
 impl WholeDecoder for ResponsesDecoder {
     fn whole(&mut self, body: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let body = &*surrogates::mended(body);
+        let body = &*event_json::mended(body);
         let json: Value = serde_json::from_str(body).map_err(|_| sse::malformed(&self.endpoint, body))?;
         if json.get("output").is_none_or(|output| !output.is_array()) {
             return Err(match ServerError::find(&json) {
@@ -254,11 +260,13 @@ impl WholeDecoder for ResponsesDecoder {
 impl Decoder for ResponsesDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
         // Before it is taken apart, since the parts go back to the server as they are.
-        let data = &*surrogates::mended(data);
+        let data = &*event_json::mended(data);
         match serde_json::from_str(data) {
             Ok(event) => self.take(event, data, out),
             Err(_) => {
-                self.unreadable.note(&self.endpoint, data, self.is_reply)?;
+                let place = if self.is_reply { Place::Reply } else { Place::Start };
+                self.unreadable.note(&self.endpoint, data, place)?;
+                self.is_item_lost |= unreadable::may_be_piece(data) && !begins_as_delta(data);
                 Ok(Progress::More)
             }
         }
@@ -278,6 +286,12 @@ impl Decoder for ResponsesDecoder {
     fn unheard(&self) -> usize {
         self.unheard + self.slots.0.iter().map(Slot::unheard).sum::<usize>()
     }
+}
+
+/// Whether the beginning of an event says that it is a delta.
+fn begins_as_delta(data: &str) -> bool {
+    let kind = data.split_once("\"type\"").and_then(|(_, rest)| rest.split('"').nth(1));
+    kind.is_some_and(|kind| kind.starts_with("response.") && kind.ends_with(".delta"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::{
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    model::counts,
+    model::{counts, http::ServerError},
     protocol::{MessageState, Usage},
 };
 
@@ -95,6 +95,11 @@ pub(super) struct Response {
 }
 
 impl Response {
+    /// The error that it failed with; servers have an empty one where there is none.
+    pub(super) fn said_error(&self) -> Option<&Value> {
+        self.error.as_ref().filter(|error| ServerError::is_said(&error.to_string()))
+    }
+
     /// Why it was cut, however the server says so.
     pub(super) fn cut(&self) -> Option<&str> {
         let details = &self.incomplete_details;

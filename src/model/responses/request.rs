@@ -125,7 +125,7 @@ pub(super) fn body(endpoint: &Endpoint, request: Request<'_>, wishes: Wishes) ->
     let options = &endpoint.options;
     let is_strict = options.strict_tools && wishes.holds(Wish::StrictTools);
     let tools: Vec<_> = request.tools.iter().map(|tool| Tool::of(tool, is_strict)).collect();
-    let (previous_response_id, items) = match stored::split(request.items, wishes) {
+    let (previous_response_id, items) = match stored::split(endpoint, request.items, wishes) {
         Some((id, new)) => (Some(id), new),
         None => (None, request.items),
     };

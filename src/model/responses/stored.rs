@@ -4,7 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::client::{Wish, Wishes},
+    model::{
+        client::{Wish, Wishes},
+        http::Endpoint,
+    },
     protocol::{Item, Raw, Wire},
 };
 
@@ -16,6 +19,10 @@ struct Mark {
     r#type: String,
     /// The id of the response that the server keeps.
     id: String,
+    /// The server that keeps it, and whom it knows askls as there. No other is asked for it: one that does not know the id may
+    /// answer without the history.
+    #[serde(default)]
+    account: u32,
     /// Of what stood in front of the mark when it was made.
     #[serde(flatten)]
     measure: Measure,
@@ -48,8 +55,8 @@ impl Measure {
 }
 
 /// The mark behind a reply, in front of which this stands.
-pub(super) fn mark(id: &str, measure: Measure) -> Option<Item> {
-    let mark = Mark { r#type: MARK.to_owned(), id: id.to_owned(), measure };
+pub(super) fn mark(endpoint: &Endpoint, id: &str, measure: Measure) -> Option<Item> {
+    let mark = Mark { r#type: MARK.to_owned(), id: id.to_owned(), account: endpoint.account(), measure };
     let json = serde_json::to_string(&mark).ok()?;
     Some(Item::Opaque(Raw { wire: Wire::Responses, json: json.into() }))
 }
@@ -65,7 +72,11 @@ fn read(raw: &Raw) -> Option<Mark> {
 
 /// The response that the server has stored and the items that are new since; `None` when the whole history is to be
 /// sent.
-pub(super) fn split(items: &[Item], wishes: Wishes) -> Option<(String, &[Item])> {
+pub(super) fn split<'a>(
+    endpoint: &Endpoint,
+    items: &'a [Item],
+    wishes: Wishes,
+) -> Option<(String, &'a [Item])> {
     if !wishes.holds(Wish::StoredReplies) {
         return None;
     }
@@ -85,7 +96,9 @@ pub(super) fn split(items: &[Item], wishes: Wishes) -> Option<(String, &[Item])>
         Item::Output(output) => is_known(&output.call_id),
         _ => true,
     });
-    (mark.measure == Measure::of(before) && !new.is_empty() && are_known).then_some((mark.id, new))
+    let is_there = mark.account == endpoint.account();
+    (is_there && mark.measure == Measure::of(before) && !new.is_empty() && are_known)
+        .then_some((mark.id, new))
 }
 
 fn is_own(raw: Option<&Raw>) -> bool {

@@ -28,8 +28,10 @@ const NOT_YET: [&str; 13] = [
 /// Beginnings of the parts of a word for an end that is not the model's own, and what each means: the first counts. One
 /// with a line behind it is a whole part. Servers make new words all the time, and mostly of these parts; a cut answer
 /// that counts as whole is worse than a whole one that counts as cut.
-const PARTS: [(&[&str], SaidEnd); 6] = [
+const PARTS: [(&[&str], SaidEnd); 8] = [
     (&["context", "error_limit"], SaidEnd::ContextTooLong),
+    // Of what the model made, whatever found it out: Gemini's filter of broken calls is none of contents.
+    (&["malformed", "invalid", "unexpected", "missing", "too_many"], SaidEnd::Failed),
     (&["refus"], SaidEnd::Refusal),
     // The Messages wire itself has no such word, and gateways pass on those of the servers behind them.
     (
@@ -69,11 +71,6 @@ const PARTS: [(&[&str], SaidEnd); 6] = [
             "quota",
             "overload",
             "unavailable",
-            "malformed",
-            "invalid",
-            "unexpected",
-            "missing",
-            "too_many",
             "expired",
             "preempt",
             "evict",
@@ -83,6 +80,7 @@ const PARTS: [(&[&str], SaidEnd); 6] = [
         ],
         SaidEnd::Failed,
     ),
+    (&["time_limit", "repetition"], SaidEnd::Cut),
     (
         &[
             "length",
@@ -95,12 +93,14 @@ const PARTS: [(&[&str], SaidEnd); 6] = [
             "budget",
             "out_of",
             "too_long",
-            "repetition",
         ],
         SaidEnd::Length,
     ),
     (&["pause"], SaidEnd::Pause),
 ];
+
+/// Words for the end of a block of the reply, which is none that was blocked.
+const OF_A_BLOCK: [&str; 4] = ["end_block", "block_end", "content_block_stop", "content_block_end"];
 
 /// First parts of the words for an end that the model made itself.
 const OWN: [&str; 21] = [
@@ -136,6 +136,9 @@ pub(super) fn meaning(word: &str) -> SaidEnd {
     }
     if NOT_YET.contains(&word) {
         return SaidEnd::NotYet;
+    }
+    if OF_A_BLOCK.contains(&word) {
+        return SaidEnd::Stop;
     }
     let parts = format!("_{word}_");
     let holds = |beginnings: &[&str]| beginnings.iter().any(|part| parts.contains(&format!("_{part}")));
@@ -177,24 +180,26 @@ mod tests {
                 "stop STOP end_turn endTurn end_of_turn end_of_message end_of_text tool_calls tool_use toolCalls \
                  function_call stop_sequence stop_sequence_reached stop_delimiter stopStringFound eos eos_token eosFound \
                  COMPLETE completed FINISHED FINISH_REASON_STOP FinishReason.STOP REASON_STOP success done normal \
-                 <|im_end|>",
+                 <|im_end|> end_block content_block_stop",
             ),
             (
                 SaidEnd::Length,
-                "length max_tokens MAX_TOKENS maxTokens max_output_tokens model_length token_limit TIME_LIMIT \
-                 max_completion_tokens maximum_tokens FINISH_REASON_MAX_TOKENS REASON_MAX_LEN repetition \
-                 repetition_truncation incomplete out_of_tokens too_long maxPredictedTokensReached",
+                "length max_tokens MAX_TOKENS maxTokens max_output_tokens model_length token_limit \
+                 max_completion_tokens maximum_tokens FINISH_REASON_MAX_TOKENS REASON_MAX_LEN incomplete out_of_tokens too_long maxPredictedTokensReached",
             ),
+            (SaidEnd::Cut, "TIME_LIMIT repetition repetition_truncation"),
             (
                 SaidEnd::ContentFilter,
                 "content_filter content-filter contentFilter content_filtered SAFETY IMAGE_SAFETY RECITATION BLOCKLIST \
-                 PROHIBITED_CONTENT SPII sensitive guardrail_intervened MODEL_ARMOR",
+                 PROHIBITED_CONTENT SPII sensitive guardrail_intervened MODEL_ARMOR content_filter:RECITATION \
+                 content_filter:MAX_TOKENS blocked PROMPT_BLOCKED block_reason",
             ),
             (
                 SaidEnd::Failed,
                 "error ERROR insufficient_system_resource network_error abort timeout cancelled USER_CANCEL userStopped \
                  server_error engine_overloaded MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL malformed_model_output \
-                 preempted unload modelUnloaded tool_call_parse_error",
+                 preempted unload modelUnloaded tool_call_parse_error function_call_filter:MALFORMED_FUNCTION_CALL \
+                 function_call_filter:UNEXPECTED_TOOL_CALL malformed_function_call_filter",
             ),
             (
                 SaidEnd::ContextTooLong,

@@ -10,7 +10,11 @@ use super::{Fault, MAX_EVENT_BYTES};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Cuts a body into events. Only their data matters: every wire repeats the name of an event there.
+/// A field that older versions of llama.cpp write for what failed, in the place of data.
+const ERROR_FIELD: &[u8] = b"error:";
+
+/// Cuts a body into events. Only their data matters, since every wire repeats the name of an event there, and whether
+/// that name is `error`: servers that fail may say no more in the form of their wire.
 #[derive(Default)]
 pub(super) struct Reader {
     piece: Bytes,
@@ -22,6 +26,8 @@ pub(super) struct Reader {
     place: Place,
     /// The data itself, where it does not lie in `piece`: its lines joined by line feeds.
     data: Vec<u8>,
+    /// The event is called an error.
+    is_error: bool,
     /// The event is whole and was told.
     told: bool,
     /// The last byte was a carriage return, and a line feed that follows belongs to it.
@@ -63,7 +69,7 @@ impl Reader {
         self.read = 0;
     }
 
-    /// Goes on to the end of the next event that has data; `false` when the next piece is needed for that.
+    /// Goes on to the end of the next event that has data or is an error; `false` when the next piece is needed for that.
     ///
     /// # Errors
     /// [`Fault::TooLarge`] when an event has more than [`MAX_EVENT_BYTES`].
@@ -71,9 +77,11 @@ impl Reader {
         if std::mem::take(&mut self.told) {
             self.place = Place::Nowhere;
             self.data.clear();
+            self.is_error = false;
         }
         while let Some(line) = self.next_line()? {
-            if self.take(&line) == Taken::Blank && !matches!(self.place, Place::Nowhere) {
+            let has_begun = self.is_error || !matches!(self.place, Place::Nowhere);
+            if self.take(&line) == Taken::Blank && has_begun {
                 self.told = true;
                 return Ok(true);
             }
@@ -82,7 +90,12 @@ impl Reader {
         Ok(false)
     }
 
-    /// The data of the event that [`Reader::advance`] came to.
+    /// Whether the event that [`Reader::advance`] came to is called an error.
+    pub(super) fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// Its data.
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.place {
             Place::Nowhere => &[],
@@ -135,6 +148,7 @@ impl Reader {
         };
         let text = if self.begun { text } else { text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text) };
         let taken = if text.is_empty() { Taken::Blank } else { Taken::Field };
+        self.is_error |= is_of_error(text);
         match (data_of(text), &self.place, line) {
             (None, _, _) => {}
             (Some(value), Place::Nowhere, Line::Piece(range)) => {
@@ -167,14 +181,33 @@ impl Reader {
     }
 }
 
-/// The value of a line of data; `None` for comments and other fields.
+/// The value of a line of data, or of an error; `None` for comments and other fields.
 fn data_of(line: &[u8]) -> Option<&[u8]> {
-    let rest = line.strip_prefix(b"data")?;
-    match rest.split_first() {
-        // A line without a colon is a field without a value.
-        None => Some(rest),
-        // One blank after the colon is no part of the value.
-        Some((b':', value)) => Some(value.strip_prefix(b" ").unwrap_or(value)),
-        Some(_) => None,
+    // A line without a colon is a field without a value.
+    if line == b"data" {
+        return Some(&[]);
     }
+    let value_of = |line, field: &[u8]| <[u8]>::strip_prefix(line, field).map(without_blank);
+    let mut value = value_of(line, b"data:").or_else(|| value_of(line, ERROR_FIELD))?;
+    // No line of JSON begins so, and some relays pass on whole lines as data.
+    while let Some(inner) = value_of(value, b"data:") {
+        value = inner;
+    }
+    Some(value)
+}
+
+/// One blank after the colon is no part of the value.
+fn without_blank(value: &[u8]) -> &[u8] {
+    value.strip_prefix(b" ").unwrap_or(value)
+}
+
+fn is_of_error(line: &[u8]) -> bool {
+    let name = line.strip_prefix(b"event:").map(<[u8]>::trim_ascii);
+    name == Some(b"error") || line.starts_with(ERROR_FIELD)
+}
+
+/// Whether data is a comment; what stands behind a colon in an event of which the beginning is lost is none.
+pub(super) fn is_comment(data: &[u8]) -> bool {
+    let comment = data.strip_prefix(b":");
+    comment.is_some_and(|comment| !matches!(comment.first(), Some(b'{' | b'[' | b'"')))
 }

@@ -16,6 +16,10 @@ fn offered() -> Offered {
 
 /// What is shown of a message that comes in these pieces, and its items.
 fn read_as<'a>(pieces: impl IntoIterator<Item = &'a str>, state: MessageState) -> String {
+    read_ending(pieces, state, Finish::Stop)
+}
+
+fn read_ending<'a>(pieces: impl IntoIterator<Item = &'a str>, state: MessageState, finish: Finish) -> String {
     let mut search = Search {
         offered: offered(),
         shown: Scanner::default(),
@@ -32,7 +36,7 @@ fn read_as<'a>(pieces: impl IntoIterator<Item = &'a str>, state: MessageState) -
         events.push(ModelEvent::TextDelta(piece.to_owned()));
     }
     events.push(ModelEvent::Item(Item::Agent(AgentMessage { text, state, raw: None })));
-    events.push(ModelEvent::Done { finish: Finish::Stop, usage: None });
+    events.push(ModelEvent::Done { finish, usage: None });
     let mut out = Vec::new();
     search.pass_on(events, &mut out);
     let mut shown = String::new();
@@ -391,4 +395,14 @@ proptest! {
             prop_assert_eq!(told.lines().next(), Some(shown.as_str()));
         }
     }
+}
+
+#[test]
+fn a_broken_call_is_one_behind_an_end_in_a_word_that_is_not_known_too() {
+    for finish in [Finish::Stop, Finish::Unknown("OTHER".to_owned())] {
+        let told = read_ending(["<tool_call>{\"name\": \"read\", "], MessageState::Whole, finish);
+        assert!(told.ends_with("a broken call\n"), "{told}");
+    }
+    let told = read_ending(["<tool_call>{\"name\": \"read\", "], MessageState::Whole, Finish::Pause);
+    assert!(!told.contains("a broken call"), "{told}");
 }

@@ -319,7 +319,7 @@ fn an_error_in_the_stream_ends_the_reply() {
         &[&delta(r#"{"content":"I"}"#), &finish("error")],
         expect![[r#"
             shown: I
-            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: it ended the reply with \"error\"", retry: Later }
         "#]],
     );
 }
@@ -491,7 +491,7 @@ fn every_server_has_its_own_word_for_an_end() {
         SAFETY: agent Partial: I => ContentFilter
         refusal: agent Refusal: I => Refusal
         model_context_window_exceeded: agent Partial: I => ContextTooLong
-        insufficient_system_resource: => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
+        insufficient_system_resource: => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: it ended the reply with \"insufficient_system_resource\"", retry: Later }
         eos: agent: I => Stop
         xyz: agent: I => Unknown("xyz")
         null: agent: I => Stop
@@ -655,7 +655,7 @@ fn of_two_ends_the_graver_counts_whichever_comes_last() {
         &[&failed[0], &failed[1], &failed[2]],
         expect![[r#"
             shown: half
-            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: it ended the reply with \"error\"", retry: Later }
         "#]],
     );
 }
@@ -861,4 +861,165 @@ fn words_thoughts_and_calls_behind_the_end_are_pieces_and_counts_and_repetitions
     ] {
         assert!(!is_a_piece(&nothing), "{nothing}");
     }
+}
+
+// SPEC S3, S4
+#[test]
+fn an_error_in_no_form_of_the_wire_is_an_error_too_and_the_marker_behind_it_no_end() {
+    let told = |error: &str| {
+        let half = delta(r#"{"content":"half"}"#);
+        let body = format!("data: {half}\n\ndata: {}\n\n{error}\n\ndata: [DONE]\n\n", delta(CALL));
+        let told = story(&[body.as_bytes()], decoder());
+        told.lines().last().unwrap_or_default().to_owned()
+    };
+    for (error, expected) in [
+        ("event: error\ndata: upstream connect error", "Failed, cannot answer now: upstream connect error"),
+        ("event: error\ndata: {\"reason\":\"boom\"}", "Failed, cannot answer now: {\"reason\":\"boom\"}"),
+        ("event: error", "Failed, cannot answer now"),
+        ("error: {\"code\":500,\"message\":\"boom\"}", "Failed, cannot answer now: boom"),
+        (r#"data: {"msg":"boom","code":500}"#, "Failed, cannot answer now: boom"),
+        (r#"data: {"code":500}"#, r#"Failed, cannot answer now: {"code":500}"#),
+        (r#"data: {"status":502,"title":"Bad gateway"}"#, "Failed, cannot answer now: Bad gateway"),
+        (r#"data: {"type":"upstream_error"}"#, r#"Failed, cannot answer now: {"type":"upstream_error"}"#),
+        (
+            r#"data: {"success":false,"errors":[{"code":10000,"message":"no capacity"}],"messages":[],"result":{}}"#,
+            "Failed, cannot answer now: no capacity",
+        ),
+        (r#"data: {"errors":["boom"]}"#, "Failed, cannot answer now: boom"),
+        (r#"data: [{"error":{"message":"boom"}}]"#, "Failed, cannot answer now: boom"),
+        // What cannot be told from a remark costs the end only where no other was said.
+        ("data: \"upstream error\"", "Interrupted, ended its reply before it was whole"),
+        ("data: <html>502 Bad Gateway</html>", "Interrupted, ended its reply before it was whole"),
+        (r#"data: {"kind":"news"}"#, "Interrupted, ended its reply before it was whole"),
+    ] {
+        let (kind, words) = expected.split_once(", ").expect("two parts");
+        let expected = format!(
+            "=> ModelError {{ kind: {kind}, message: {:?}, retry: Later }}",
+            format!("http://server.test/v1 {words}")
+        );
+        assert_eq!(told(error), expected, "{error}");
+    }
+    for remark in [
+        "data: keep-alive",
+        "data: {}",
+        r#"data: {"type":"ping"}"#,
+        r#"data: {"usage":{"prompt_tokens":5}}"#,
+        r#"data: {"object":"chat.completion.chunk","timings":{}}"#,
+    ] {
+        assert!(told(remark).starts_with("=> Stop"), "{remark}: {}", told(remark));
+    }
+}
+
+/// The last line of what these chunks tell.
+fn end_of(chunks: &[&str]) -> String {
+    let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    story(&[body.as_bytes()], decoder()).lines().last().unwrap_or_default().to_owned()
+}
+
+// SPEC S12
+#[test]
+fn behind_an_end_that_comes_alone_nothing_that_is_lost_matters() {
+    let (words, end) = (delta(r#"{"content":"whole"}"#), finish("stop"));
+    for odd in ["{'usage': None}", "{done}", r#"{"choices":[],"usage":{"tps":"#, r#"ck":{},"usage":null}"#] {
+        assert_eq!(end_of(&[&words, &end, odd, "[DONE]"]), "=> Stop", "{odd}");
+        // In front of it, and where the reply went on, it may have been a piece.
+        for lost in [[&words, odd, &words, &end], [&words, &end, odd, &words]] {
+            assert!(end_of(&lost).contains("a piece cannot be read"), "{lost:?}");
+        }
+    }
+}
+
+// SPEC S12
+#[test]
+fn numbers_that_json_does_not_have_cost_no_piece() {
+    check_chunks(
+        &[
+            r#"{"choices":[{"index":0,"delta":{"content":"NaN is \"NaN\" "},"logprobs":{"x":-Infinity}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"here"},"logprobs":[NaN,Infinity]}]}"#,
+            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":5,"tps":NaN}}"#,
+        ],
+        expect![[r#"
+            shown: NaN is "NaN" here
+            agent: NaN is "NaN" here
+            => Stop, tokens 5 (0) 5 (0)
+        "#]],
+    );
+}
+
+// SPEC S12
+#[test]
+fn a_piece_is_read_in_its_wrappings_and_lost_wherever_it_was_cut() {
+    let (before, after, end) =
+        (delta(r#"{"content":"Do "}"#), delta(r#"{"content":"delete it"}"#), finish("stop"));
+    let piece = delta(r#"{"content":"NOT "}"#);
+    let quoted = serde_json::to_string(&piece).expect("JSON");
+    for wrapped in [format!("data: {piece}"), format!("[{piece}]"), quoted] {
+        let body: String =
+            [&before, &wrapped, &after, &end].iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+        assert!(story(&[body.as_bytes()], decoder()).starts_with("shown: Do NOT delete it\n"), "{wrapped}");
+    }
+    for from in [1, 5, 12, 30] {
+        let lost = piece.get(from..).expect("ASCII");
+        assert!(end_of(&[&before, lost, &after, &end]).contains("a piece cannot be read"), "{lost}");
+    }
+}
+
+// SPEC S3, S6
+#[test]
+fn an_end_that_may_tell_nothing_is_none_where_the_body_is_cut_or_breaks() {
+    let piece = |text: &str| {
+        format!(
+            r#"data: {{"choices":[{{"index":0,"delta":{{"content":"{text}"}},"finish_reason":"stop"}}]}}"#
+        )
+    };
+    let end = format!("data: {}", finish("stop"));
+    let (one, two, blank) = (piece("Do "), piece("this: "), piece(r"\n\n"));
+    for (events, is_end) in [
+        (vec![&one, &two], false),
+        (vec![&one], false),
+        (vec![&one, &blank, &blank], false),
+        (vec![&one, &end], true),
+        (vec![&one, &end, &blank], true),
+    ] {
+        let body: String = events.iter().map(|event| format!("{event}\n\n")).collect();
+        for behind in
+            ["data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"NOT".as_bytes(), b"data: \xFF\n\n"]
+        {
+            let told = story(&[body.as_bytes(), behind], decoder());
+            assert_eq!(told.ends_with("=> Stop\n"), is_end, "{told}");
+        }
+        // A body that ends where an event does has ended all the same.
+        let told = story(&[body.as_bytes()], decoder());
+        assert!(told.ends_with("=> Stop\n"), "{told}");
+    }
+}
+
+#[test]
+fn a_key_in_a_word_for_the_end_is_not_shown() {
+    let key = format!("corp-{}", "Ab3dEf9hIj".repeat(12));
+    let mut endpoint = Endpoint::clone(&endpoint());
+    endpoint.key = Some(key.as_str().into());
+    let endpoint = Arc::new(endpoint);
+    for word in [format!("x{key}"), format!("error {key}")] {
+        let body = format!("data: {}\n\ndata: {}\n\n", delta(r#"{"content":"half"}"#), finish(&word));
+        let told = story(&[body.as_bytes()], ChatDecoder::new(Arc::clone(&endpoint), &[]));
+        assert!(told.contains("[key]") && !told.contains(&key[..20]), "{told}");
+    }
+}
+
+#[test]
+fn a_server_that_says_of_the_end_why_it_failed_is_heard() {
+    let told = |said: &str| {
+        let end =
+            format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"x"}},"finish_reason":{said}}}]}}"#);
+        end_of(&[&end])
+    };
+    assert_eq!(
+        told(r#""TOO_MANY_TOOL_CALLS""#),
+        r#"=> ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: it ended the reply with \"TOO_MANY_TOOL_CALLS\"", retry: Later }"#
+    );
+    assert_eq!(
+        told(r#"{"type":"abort","message":"no slot is free"}"#),
+        r#"=> ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: it ended the reply with \"abort: no slot is free\"", retry: Later }"#
+    );
 }

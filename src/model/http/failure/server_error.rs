@@ -63,7 +63,8 @@ const OVERLOAD_WORDS: [&str; 5] =
     ["slow_down", "overloaded_error", "unavailable_error", "server_is_overloaded", "engine_overloaded_error"];
 
 /// What servers call other faults of their own that pass.
-const FAILURE_WORDS: [&str; 6] = [
+const FAILURE_WORDS: [&str; 7] = [
+    "upstream_error",
     "server_error",
     "internal_server_error",
     "internal_error",
@@ -151,25 +152,35 @@ const MISSING: [&str; 4] = ["does not exist", "not found", "no such model", "unk
 /// What else may not be there, although a message speaks of models.
 const PLACES: [&str; 4] = ["url", "path", "route", "endpoint"];
 
+/// Members in which servers say what is wrong, the usual one first.
+const MESSAGES: [&str; 3] = ["message", "msg", "title"];
+
 impl ServerError {
-    /// Finds the error in a JSON object: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, `{"detail": "…"}`, or
-    /// flat. `None` when there is none.
+    /// The failure of a reply that its server ended with this word.
+    pub(in crate::model) fn of_end(word: &str) -> Self {
+        Self { message: format!("it ended the reply with \"{word}\""), ..Self::default() }
+    }
+
     /// Whether the member `error` of an event says anything. Some servers have an empty one in every event.
     pub(in crate::model) fn is_said(error: &str) -> bool {
         !matches!(error.trim(), "" | "null" | "false" | "{}" | "\"\"" | "[]")
     }
 
+    /// Finds the error in a JSON object: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, `{"detail": "…"}`,
+    /// `{"errors": [ … ]}`, or flat. `None` when there is none.
     pub(in crate::model) fn find(json: &Value) -> Option<Self> {
         // Some gateways answer with a list of one.
         let json = json.get(0).unwrap_or(json);
-        let error = ["error", "detail"].iter().filter_map(|key| json.get(key)).find(|error| !error.is_null());
+        let first = json.get("errors").and_then(|errors| errors.get(0));
+        let members = ["error", "detail"].iter().filter_map(|key| json.get(key)).chain(first);
+        let error = members.into_iter().find(|error| !error.is_null());
         let wait = error.and_then(retry_after::in_error).or_else(|| retry_after::in_error(json));
         let error = match error {
             Some(Value::String(message)) => {
                 return Some(Self { message: message.clone(), words: Vec::new(), wait });
             }
             Some(error) => error,
-            None if json.get("message").is_some_and(Value::is_string) => json,
+            None if is_flat(json) => json,
             None => return None,
         };
         let words = ["code", "type", "status"].iter().filter_map(|key| match error.get(key) {
@@ -177,10 +188,8 @@ impl ServerError {
             Some(Value::Number(number)) => Some(number.to_string()),
             _ => None,
         });
-        let message = match error.get("message") {
-            Some(Value::String(message)) => message.clone(),
-            _ => error.to_string(),
-        };
+        let message = MESSAGES.iter().find_map(|key| error.get(key)?.as_str());
+        let message = message.map_or_else(|| error.to_string(), str::to_owned);
         Some(Self { words: words.filter(|word| word != "error").collect(), message, wait })
     }
 
@@ -229,4 +238,20 @@ impl ServerError {
     pub(super) fn code_alone(&self) -> Option<&str> {
         self.message.is_empty().then(|| self.words.first().map(String::as_str)).flatten()
     }
+}
+
+/// Whether an object is an error itself: it says what is wrong, or that something is, or has the status of an error.
+fn is_flat(json: &Value) -> bool {
+    let text = |member: &str| json.get(member).and_then(Value::as_str);
+    let number = |member: &str| json.get(member).and_then(Value::as_u64);
+    let is_status = |member: &str| number(member).is_some_and(|status| (400..600).contains(&status));
+    // Where one calls its message so, it has one with what went well too.
+    let is_refused = || text("msg").is_some() && !matches!(number("code"), Some(0 | 200));
+    text("message").is_some()
+        || is_refused()
+        || json.get("success") == Some(&Value::Bool(false))
+        || text("object") == Some("error")
+        || text("type").is_some_and(|kind| kind.ends_with("_error"))
+        || is_status("code")
+        || is_status("status")
 }

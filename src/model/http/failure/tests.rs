@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use serde_json::json;
 
 use super::*;
 
@@ -142,6 +143,19 @@ fn an_error_in_a_stream_is_known_by_its_words() {
         (r#"{"error":{"message":"x","code":503}}"#, ErrorKind::Overloaded),
     ] {
         assert_eq!(kind_in_stream(body), expected, "{body}");
+    }
+}
+
+#[test]
+fn what_says_that_all_went_well_is_no_error() {
+    for json in [
+        json!({"success": true, "errors": [], "result": {}}),
+        json!({"code": 0, "msg": "success"}),
+        json!({"code": 200, "status": "running"}),
+        json!({"type": "ping"}),
+        json!({"error": null, "errors": null}),
+    ] {
+        assert_eq!(ServerError::find(&json), None, "{json}");
     }
 }
 

@@ -4,7 +4,6 @@ use super::MessagesDecoder;
 use crate::{
     model::{
         Finish, ModelError, ModelEvent,
-        http::ServerError,
         messages::block::{Block, is_object},
         sse::{self, Decoder as _},
     },
@@ -15,9 +14,12 @@ impl MessagesDecoder {
     /// # Errors
     /// That a call is none, or that a piece of the reply is lost.
     pub(super) fn finish(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let finish = self.said.finish().ok_or_else(|| ServerError::default().in_stream(&self.endpoint))?;
+        let finish = self.said.finish(&self.endpoint)?;
         if self.blocks.is_empty() {
             self.unreadable.refuse_all(&self.endpoint)?;
+        }
+        if self.said.has_gone_on() {
+            self.unreadable.end_was_none();
         }
         // A call, or a sentence, may be whole by chance without the lost piece, and mean something else.
         self.unreadable.refuse_lost(&self.endpoint)?;

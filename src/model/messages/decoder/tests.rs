@@ -936,3 +936,52 @@ fn what_nobody_was_shown_is_counted_where_the_reply_breaks_off() {
         assert_eq!(lost(&events), expected, "{events:?}");
     }
 }
+
+/// The last line of what these events tell.
+fn end_of(events: &[&str]) -> String {
+    let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    story(&[body.as_bytes()], decoder()).lines().last().unwrap_or_default().to_owned()
+}
+
+// SPEC S12
+#[test]
+fn a_remark_that_cannot_be_read_costs_nothing_and_behind_the_end_only_a_block_does() {
+    let [start, words, stop] = text(0, "a").try_into().expect("three events");
+    let end = ends("end_turn");
+    let lost = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"NOT "#;
+    for (events, is_whole) in [
+        ([&start, &words, &stop, r#"{"type": "ping""#, &end], true),
+        ([&start, &words, &stop, &end, r#"{"type": "ping""#], true),
+        ([&start, &words, &stop, &end, r#"{"type": "stats", 'tps'}"#], true),
+        ([&start, &words, &stop, &end, lost], false),
+        ([&start, &words, &stop, lost, &end], false),
+        ([&start, &words, &stop, r#"lock_delta","delta":{"text":"NOT "}}"#, &end], false),
+    ] {
+        let told = end_of(&[&events[..], &[STOP]].concat());
+        assert_eq!(told == "=> Stop", is_whole, "{events:?}: {told}");
+    }
+}
+
+// SPEC S3, S4
+#[test]
+fn an_error_in_no_form_of_the_wire_is_an_error_too_and_the_last_event_behind_it_no_end() {
+    let blocks: String = text(0, "half").iter().map(|event| format!("data: {event}\n\n")).collect();
+    let told = |error: &str, end: &str| {
+        story(&[format!("{blocks}{error}\n\n{end}data: {STOP}\n\n").as_bytes()], decoder())
+    };
+    let end = format!("data: {}\n\n", ends("end_turn"));
+    for error in [
+        "event: error\ndata: boom",
+        "event: error\ndata: {\"msg\":\"boom\"}",
+        "error: boom",
+        r#"data: {"msg":"boom"}"#,
+        r#"data: {"type":"upstream_error","message":"boom"}"#,
+    ] {
+        assert!(told(error, &end).ends_with("cannot answer now: boom\", retry: Later }\n"), "{error}");
+    }
+    for error in ["data: upstream connect error", r#"data: {"kind":"news"}"#] {
+        assert!(told(error, "").contains("kind: Interrupted"), "{error}");
+        assert!(told(error, &end).ends_with("=> Stop\n"), "{error}");
+    }
+    assert!(told("data: keep-alive", "").ends_with("=> Stop\n"));
+}

@@ -36,9 +36,10 @@ impl ResponsesDecoder {
             // Whatever the event is called: the server is still at it, and what is there is not all.
             return Err(sse::interrupted(&self.endpoint, Ending::Closed));
         }
-        let mut finish = ended(kind, status, &response).ok_or_else(|| {
-            let error = serde_json::json!({ "error": response.error });
-            ServerError::find(&error).unwrap_or_default().in_stream(&self.endpoint)
+        let mut finish = ended(kind, status, &response).finish(&self.endpoint).map_err(|told| {
+            let error = response.said_error().map(|error| serde_json::json!({ "error": error }));
+            let error = error.as_ref().and_then(ServerError::find);
+            error.map_or(told, |error| error.in_stream(&self.endpoint))
         })?;
         let most = self.endpoint.options.max_output_tokens;
         if finish.is_own() && usage.zip(most).is_some_and(|(usage, most)| usage.output_tokens == most) {
@@ -46,6 +47,13 @@ impl ResponsesDecoder {
             finish = Finish::Length;
         }
         if finish.is_own() {
+            if self.is_item_lost
+                && !self.slots.0.is_empty()
+                && response.output.as_ref().is_none_or(Vec::is_empty)
+            {
+                // Nothing tells whether an item is missing.
+                self.unreadable.refuse_lost(&self.endpoint)?;
+            }
             self.refuse_unfinished()?;
         }
         if finish.is_own() && self.slots.0.iter().any(Slot::is_cut) {
@@ -69,7 +77,7 @@ impl ResponsesDecoder {
             finish = Finish::Refusal;
         }
         if let Some(id) = response.id.filter(|_| self.endpoint.options.store && finish.is_own()) {
-            items.extend(stored::mark(&id, self.sent.and(Measure::of(&items))));
+            items.extend(stored::mark(&self.endpoint, &id, self.sent.and(Measure::of(&items))));
         }
         out.extend(items.into_iter().map(ModelEvent::Item));
         out.push(ModelEvent::Done { finish, usage });
@@ -170,24 +178,20 @@ impl ResponsesDecoder {
     }
 }
 
-/// How a response ended, of all that is said of it the gravest; `None` for one that failed.
-fn ended(kind: &str, status: &str, response: &Response) -> Option<Finish> {
+/// All that is said of how a response ended; the reason first, since of words that are as grave the first one is told.
+fn ended(kind: &str, status: &str, response: &Response) -> Said {
     let mut said = Said::default();
-    said.say(match kind {
-        "response.failed" | "response.cancelled" => "failed",
-        "response.incomplete" => "incomplete",
-        _ => "completed",
-    });
-    said.say(status);
-    if response.error.as_ref().is_some_and(|error| ServerError::is_said(&error.to_string())) {
-        said.say("failed");
-    }
     // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
     if let Some(reason) = response.cut().filter(|reason| SaidEnd::of(reason) > SaidEnd::Stop) {
-        said.say("incomplete");
         said.say(reason);
+        said.say("incomplete");
     }
-    said.finish()
+    said.say(status);
+    said.say(kind.strip_prefix("response.").unwrap_or(kind));
+    if response.said_error().is_some() {
+        said.say("failed");
+    }
+    said
 }
 
 fn is_refusal(item: &Item) -> bool {

@@ -262,7 +262,7 @@ fn a_failed_response_is_an_error_even_without_a_reason() {
     check_events(
         &[r#"{"type":"response.failed"}"#],
         expect![[r#"
-            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now", retry: Later }
+            => ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: it ended the reply with \"failed\"", retry: Later }
         "#]],
     );
 }
@@ -389,7 +389,7 @@ fn a_stream_that_stops_or_is_nothing_but_rubbish_is_no_reply() {
 #[test]
 fn an_event_that_cannot_be_read_costs_no_more_than_itself() {
     check_events(
-        &["7", HELLO, "{rubbish", "keep-alive", COMPLETED],
+        &["7", HELLO, "relay is busy", "keep-alive", COMPLETED],
         expect![[r#"
         shown: hello
         agent +raw: hello
@@ -538,13 +538,14 @@ fn a_reply_that_the_server_keeps_leaves_a_mark() {
     let told = |response: &str| {
         let body = format!("data: {HELLO}\n\ndata: {response}\n\n");
         let told = story(&[body.as_bytes()], ResponsesDecoder::new(Arc::clone(&endpoint), &[]));
+        let told = told.replace(&endpoint.account().to_string(), "…");
         told.lines().skip(1).collect::<Vec<_>>().join("\n")
     };
     let completed = told(r#"{"type":"response.completed","response":{"id":"resp_1","output":[]}}"#);
     let cut = told(r#"{"type":"response.incomplete","response":{"id":"resp_1","output":[]}}"#);
     expect![[r#"
         agent +raw: hello
-        opaque: {"type":"askls.stored_response","id":"resp_1","items":1,"bytes":5}
+        opaque: {"type":"askls.stored_response","id":"resp_1","account":…,"items":1,"bytes":5}
         => Stop
         agent Partial: hello
         => Length"#]]
@@ -682,7 +683,11 @@ fn what_a_response_says_of_itself_counts_by_its_gravest_word() {
         ),
         (
             r#"{"status":"cancelled"}"#,
-            "=> ModelError { kind: Failed, message: \"http://server.test/v1 cannot answer now\", retry: Later }",
+            r#"=> ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: it ended the reply with \"cancelled\"", retry: Later }"#,
+        ),
+        (
+            r#"{"status":"incomplete","incomplete_details":{"reason":"TIME_LIMIT"}}"#,
+            "agent Partial: hello => Cut(\"TIME_LIMIT\")",
         ),
     ] {
         assert_eq!(told(response), expected, "{response}");
@@ -741,6 +746,43 @@ fn a_sentence_that_may_have_lost_a_piece_is_trusted_only_where_it_came_whole_too
     );
     check_events(
         &[&delta("hel"), lost, HELLO, COMPLETED],
+        expect![[r#"
+        shown: hello
+        agent +raw: hello
+        => Stop
+    "#]],
+    );
+}
+
+// SPEC S12
+#[test]
+fn where_a_piece_is_lost_and_nothing_is_listed_nothing_vouches_for_the_reply() {
+    let lost =
+        r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"fc_1"#;
+    let unlisted = r#"{"type":"response.completed","response":{"status":"completed"}}"#;
+    for completed in [COMPLETED, unlisted] {
+        let body: String =
+            [HELLO, lost, completed].iter().map(|event| format!("data: {event}\n\n")).collect();
+        let told = story(&[body.as_bytes()], decoder());
+        assert!(told.contains("kind: Malformed"), "{told}");
+    }
+}
+
+// SPEC S4
+#[test]
+fn an_error_by_its_event_is_an_error_whatever_its_data_is() {
+    for error in ["event: error\ndata: boom", "event: error\ndata: {\"msg\":\"boom\"}", "error: boom"] {
+        let body = format!("data: {HELLO}\n\n{error}\n\ndata: {COMPLETED}\n\n");
+        let told = story(&[body.as_bytes()], decoder());
+        assert!(told.ends_with("cannot answer now: boom\", retry: Later }\n"), "{told}");
+    }
+}
+
+// SPEC S12
+#[test]
+fn numbers_that_json_does_not_have_cost_nothing() {
+    check_events(
+        &[r#"{"type":"stats","tps":NaN}"#, HELLO, COMPLETED],
         expect![[r#"
         shown: hello
         agent +raw: hello

@@ -321,13 +321,25 @@ fn what_the_server_has_stored_is_not_sent_again() {
         let kinds = body["input"].as_array().expect("a list").iter().map(|item| item["type"].to_string());
         format!("{} {}", body["previous_response_id"], kinds.collect::<Vec<_>>().join(" "))
     };
-    let mark_of = |items: &[Item]| stored::mark("resp_1", Measure::of(items)).expect("a mark");
+    let mark_of = |items: &[Item]| stored::mark(&endpoint, "resp_1", Measure::of(items)).expect("a mark");
     let mark = mark_of(&[user("hi"), own.clone()]);
     let thread = [user("hi"), own.clone(), mark.clone(), output()];
     let whole = r#"null "message" "function_call" "function_call_output""#;
     assert_eq!(told(&thread, &[Wish::StoredReplies]), r#""resp_1" "function_call_output""#);
     // The server no longer has it.
     assert_eq!(told(&thread, &[]), whole);
+    // Another server, or another account there, has another response by that id, or none.
+    let sent_to = |endpoint: &Endpoint| body_of(endpoint, request(&thread), &[Wish::StoredReplies]);
+    let mut elsewhere = Endpoint::new("http://other.test/v1", "some-model").expect("a good base URL");
+    elsewhere.options.store = true;
+    let mut account = endpoint.clone();
+    account.key = Some("another key".into());
+    for other in [elsewhere, account.clone()] {
+        assert!(sent_to(&other)["previous_response_id"].is_null());
+    }
+    // The account stays the same where a command tells a new key.
+    account.key_source = Some("api_key_command".to_owned());
+    assert_eq!(sent_to(&account)["previous_response_id"], "resp_1");
     // The history was mended, or shortened, since.
     for changed in [user("hi, you"), user("")] {
         let thread = [changed, own.clone(), mark.clone(), output()];
