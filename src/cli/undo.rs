@@ -95,7 +95,7 @@ fn carry_out(
     let label = visible_path(&plan.turn.label);
     let words = words(plan.direction);
     // What is left may go later, unless the user wants to get on although nothing can be done.
-    let is_passed_over = matches!(on_conflict, Some("merge" | "restore"));
+    let is_passed_over = on_conflict == Some("restore");
     if plan.is_settled() {
         if plan.is_open() && !is_passed_over {
             complain(&format!(

@@ -30,6 +30,9 @@ use super::{
     written::{NotWritten, Written},
 };
 
+/// Files that a warning names; the others are counted.
+const MAX_NAMED: usize = 5;
+
 /// Why an edit that fits is not written.
 const BESIDE: &str = "another edit does not fit, and they are written together";
 
@@ -60,8 +63,12 @@ pub(super) struct Account {
     written: Total,
     /// What was not written and is staged no longer, and why: the last edit of each file.
     refused: BTreeMap<FilePath, (FileEdit, String)>,
-    /// Why something that was written cannot be undone.
-    not_kept: Option<io::Error>,
+    /// Whether something of it can be undone.
+    is_any_kept: bool,
+    /// Files with something written that cannot be undone.
+    not_kept: BTreeSet<FilePath>,
+    /// Why the first of them cannot.
+    keeping_error: Option<io::Error>,
 }
 
 /// Writes edits, and keeps what they replace first, so that `askls undo` can take them back.
@@ -142,7 +149,9 @@ impl Writer {
     pub(super) async fn report(&self, end: End) -> bool {
         let account = self.account.lock().await;
         let staged = self.files.proposal();
-        let written: Vec<_> = account.written.proposal().files.iter().map(Written::of).collect();
+        let (files, edits) = (Arc::clone(&self.files), account.written.proposal().files);
+        let look = move || edits.iter().map(|edit| Written::of(edit, files.workspace())).collect::<Vec<_>>();
+        let written = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         let has_written = !written.is_empty();
         let mut not_written: Vec<_> =
             account.refused.iter().map(|(path, (_, reason))| NotWritten::new(path, reason)).collect();
@@ -156,9 +165,10 @@ impl Writer {
         if !has_written && (!staged.is_empty() || !account.refused.is_empty()) {
             self.printer.notice(format!("nothing was written{}", end.of_change(&staged)));
         }
-        match &account.not_kept {
+        match &account.keeping_error {
             Some(error) => {
-                self.printer.notice(format!("warning: askls undo cannot take this back: {error}"));
+                let what = account.not_kept_in_words();
+                self.printer.notice(format!("warning: askls undo cannot take {what} back: {error}"));
             }
             None if has_written && end != End::Whole && self.keeper.folder.is_some() => {
                 self.printer.notice(format!("{}; askls undo takes back what was written", end.reason()));
@@ -193,7 +203,13 @@ impl Account {
             Ok(kept) => {
                 files.applied(&edits.files);
                 self.written.add(&edits.files);
-                self.not_kept = self.not_kept.take().or(kept.err());
+                match kept {
+                    Ok(()) => self.is_any_kept = true,
+                    Err(error) => {
+                        self.not_kept.extend(edits.files.iter().map(|edit| edit.path.clone()));
+                        self.keeping_error.get_or_insert(error);
+                    }
+                }
                 let written = |edit: FileEdit| {
                     self.refused.remove(&edit.path);
                     EditOutcome { path: edit.path, fate: EditFate::Applied(Reach::Disk) }
@@ -202,6 +218,19 @@ impl Account {
             }
             Err(conflicts) => self.refuse(files, edits, |path| reason(path, &conflicts)),
         }
+    }
+
+    /// `this`, or where the part of it stands of which no checkpoint was written.
+    fn not_kept_in_words(&self) -> String {
+        if !self.is_any_kept {
+            return "this".to_owned();
+        }
+        let named: Vec<_> = self.not_kept.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+        let others = match self.not_kept.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            others => format!(" and {others} more files"),
+        };
+        format!("what was written last to {}{others}", named.join(", "))
     }
 
     /// The edits are void: reads see the files as they are.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::workspace::{EditProposal, FileEdit, FilePath};
+use crate::workspace::{EditProposal, FileEdit, FileError, FilePath, Workspace};
 
 /// One file that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,6 +17,17 @@ pub(super) struct Written {
     /// Lines.
     added: usize,
     removed: usize,
+    /// What has become of it since, by a command of the turn or anybody else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Since>,
+}
+
+/// Why a file is not what was written, where none of that is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Since {
+    Deleted,
+    PutBack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -29,7 +40,8 @@ enum Change {
 }
 
 impl Written {
-    pub(super) fn of(edit: &FileEdit) -> Self {
+    /// Reads the file.
+    pub(super) fn of(edit: &FileEdit, workspace: &Workspace) -> Self {
         let lines = |text: &str| text.lines().count();
         let hunks = edit.hunks();
         let (change, added, removed) = match (&edit.before, &edit.after) {
@@ -42,7 +54,22 @@ impl Written {
             ),
         };
         let from = edit.moved_from.as_ref().map(ToString::to_string);
-        Self { path: edit.path.to_string(), change, from, added, removed }
+        let since = Since::of(edit, workspace);
+        Self { path: edit.path.to_string(), change, from, added, removed, since }
+    }
+}
+
+impl Since {
+    /// A file that cannot be read may be what was written.
+    fn of(edit: &FileEdit, workspace: &Workspace) -> Option<Self> {
+        let after = edit.after.as_deref();
+        match (workspace.read(&edit.path), &edit.before) {
+            (Err(FileError::Missing(_)), _) if after.is_some() => Some(Self::Deleted),
+            (Ok(now), Some(before)) if after != Some(&*now.text) && now.text == before.text => {
+                Some(Self::PutBack)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -71,7 +98,7 @@ impl fmt::Display for NotWritten {
     }
 }
 
-/// As `written: src/a.rs (+3 -1)`.
+/// As `written: src/a.rs (+3 -1)`, or `written: src/a.rs (+3 -1), deleted since`.
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, from, added, removed, .. } = self;
@@ -80,6 +107,11 @@ impl fmt::Display for Written {
             (Change::Deleted, _) => write!(f, "deleted: {path} (-{removed})"),
             (_, Some(from)) => write!(f, "moved: {from} to {path} (+{added} -{removed})"),
             (_, None) => write!(f, "written: {path} (+{added} -{removed})"),
+        }?;
+        match self.since {
+            None => Ok(()),
+            Some(Since::Deleted) => write!(f, ", deleted since"),
+            Some(Since::PutBack) => write!(f, ", put back since"),
         }
     }
 }

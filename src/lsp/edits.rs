@@ -25,7 +25,10 @@ mod undo_question;
 mod undo_words;
 mod workspace_edit;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::Result;
@@ -38,6 +41,7 @@ use crate::{
     workspace::{FileEdit, FilePath, TurnFiles, review::Selection},
 };
 use accept::{Conflicting, Way};
+use offers::Earlier;
 use proposers::Restaged;
 
 pub(super) use checkpoints::Journal;
@@ -156,24 +160,24 @@ pub(super) async fn restage(session: &Arc<Session>, thread_id: &ThreadId, files:
     let Some(offer) = session.offers.get(thread_id).map(|offer| offer.clone()) else { return };
     let (session, thread_id, files) = (Arc::clone(session), thread_id.clone(), Arc::clone(files));
     let restage = move || {
-        let mut hunks = BTreeSet::new();
+        let mut restaged = BTreeMap::new();
         // With what the editor has just now: it may refuse it.
         for file in &offer.review.undecided(&session.workspace) {
             match files.restage(&file.edit) {
-                Ok(()) => hunks.extend(file.hunks.iter().copied()),
+                Ok(()) => {
+                    restaged.insert(file.edit.path.clone(), file.hunks.iter().copied().collect());
+                }
                 Err(error) => tracing::warn!(%error, "an earlier edit is not staged again"),
             }
         }
         // The turn has changed nothing yet.
         files.drain_changes();
+        files.follow_review(&offer.review, &restaged);
+        let hunks = files.earlier_hunks();
         let mut views = offer.review.hunks(&session.workspace);
         views.retain(|view| hunks.contains(&view.id));
-        let restaged = Restaged {
-            unfit: offer.review.ids().difference(&hunks).copied().collect(),
-            hunks: hunks.clone(),
-            made: proposers::made(&views, |id| offer.proposer(id)),
-        };
-        files.follow_review(&offer.review, hunks);
+        let restaged =
+            Restaged { offered: offer.review.ids(), made: proposers::made(&views, |id| offer.proposer(id)) };
         // Whether or not the turn still waits for it: what is staged has to be known as that.
         if let Some(mut offer) = session.offers.get_mut(&thread_id) {
             offer.restaged = Arc::new(restaged);
@@ -217,13 +221,15 @@ impl Session {
         let followed = Arc::clone(files);
         let follow = move || {
             followed.follow_all();
-            (followed.proposal(), followed.earlier_proposal())
+            let earlier = Earlier { proposal: followed.earlier_proposal(), hunks: followed.earlier_hunks() };
+            (followed.proposal(), earlier)
         };
         let (proposal, earlier) = tokio::task::spawn_blocking(follow).await.unwrap_or_else(|error| {
             tracing::error!(%error, "staged edits cannot be compared with their files");
-            (files.proposal(), files.earlier_proposal())
+            let earlier = Earlier { proposal: files.earlier_proposal(), hunks: files.earlier_hunks() };
+            (files.proposal(), earlier)
         });
-        if proposal == earlier {
+        if proposal == earlier.proposal {
             return steps.end(&self.workspace);
         }
         if proposal.is_empty() {

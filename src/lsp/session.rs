@@ -32,7 +32,7 @@ use crate::{
     config::Environment,
     protocol::ThreadId,
     tools::jobs::Jobs,
-    workspace::{Workspace, paths},
+    workspace::{Workspace, paths, review::HunkNames},
 };
 
 /// Turns that run at once; more wait in line. Each may hold a connection, a command and a thread's history.
@@ -76,6 +76,8 @@ pub(super) struct Session {
     document_changes: Notify,
     /// Numbers turns, proposals and uses of threads in one order.
     counter: AtomicU64,
+    /// An editor may still show the lenses of a hunk that was decided about: no other has its name.
+    pub(super) hunk_names: HunkNames,
     shut_down: CancellationToken,
     tasks: TaskTracker,
 }
@@ -131,6 +133,7 @@ impl Session {
             turns: DashMap::new(),
             document_changes: Notify::new(),
             counter: AtomicU64::new(1),
+            hunk_names: HunkNames::default(),
             shut_down: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }

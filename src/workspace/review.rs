@@ -35,7 +35,7 @@ use std::{
     ops,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
 };
 
@@ -58,9 +58,13 @@ pub struct Review {
     is_expecting: AtomicBool,
 }
 
-/// The name of a hunk, or of a file that is taken as a whole; never given twice by one review.
+/// The name of a hunk, or of a file that is taken as a whole; never given twice by one [`HunkNames`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HunkId(pub u32);
+
+/// Gives names to hunks; the clones of one never give the same.
+#[derive(Clone, Debug, Default)]
+pub struct HunkNames(Arc<AtomicU32>);
 
 /// What the user's word is about. It always reaches to what is tied to it: see [`EditProposal::together_with`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +142,12 @@ pub struct Remaining {
     pub left_out: Vec<Conflict>,
 }
 
+impl HunkNames {
+    fn next(&self) -> HunkId {
+        HunkId(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
 impl Taken {
     pub fn proposal(&self) -> EditProposal {
         EditProposal { files: self.files.iter().map(|file| file.edit.clone()).collect() }
@@ -151,7 +161,13 @@ impl Taken {
 impl Review {
     /// Open files are followed from now on, others from the first look at them. Reads no disk.
     pub fn new(proposal: EditProposal, workspace: &Workspace) -> Self {
-        let review = Self { state: Mutex::default(), is_expecting: AtomicBool::default() };
+        Self::named_by(HunkNames::default(), proposal, workspace)
+    }
+
+    /// The same, for hunks whose names somebody may still know when the review is over.
+    pub fn named_by(names: HunkNames, proposal: EditProposal, workspace: &Workspace) -> Self {
+        let state = Mutex::new(State { names, ..State::default() });
+        let review = Self { state, is_expecting: AtomicBool::default() };
         review.add(proposal, workspace);
         review
     }
@@ -161,10 +177,10 @@ impl Review {
         self.state().add(proposal, workspace)
     }
 
-    /// Takes in what a later turn has made of what waits. It had `restaged` these edits, as they would be by now, and these
-    /// hunks: what it left alone keeps its hunks, what it took back goes, and the rest makes way for its own. Hunks that do
-    /// not fit stay, unless it has changed their file. One that is with the editor keeps its name where it is among the new
-    /// ones, and stays taken.
+    /// Takes in what a later turn has made of what waits. It had `restaged` these edits, as they would be by now, of these
+    /// hunks: what it left alone keeps its hunks, what it took back goes, and the rest makes way for its own. Other hunks
+    /// did not fit when it looked last, and stay unless it has changed their file. One that is with the editor keeps its
+    /// name where it is among the new ones, and stays taken.
     ///
     /// Gives the hunks of each edit that is new, and the hunks that made way though nothing of them is in an edit.
     pub fn renew(
@@ -173,9 +189,7 @@ impl Review {
         restaged: (&EditProposal, &BTreeSet<HunkId>),
         workspace: &Workspace,
     ) -> (Vec<Added>, Vec<HunkId>) {
-        let in_conflict = |view: &HunkView| matches!(view.state, HunkState::Conflict(_));
-        let unfit = self.hunks(workspace).into_iter().filter(in_conflict).map(|view| view.id).collect();
-        self.state().renew(proposal, restaged, &unfit, workspace)
+        self.state().renew(proposal, restaged, workspace)
     }
 
     /// The names of what waits in a file, by the path of its edit.
@@ -315,11 +329,11 @@ impl Review {
         workspace: &Workspace,
         path: &FilePath,
         is_meant: impl Fn(HunkId) -> bool,
-    ) -> Option<FileEdit> {
+    ) -> Option<TakenFile> {
         let together = self.state().files.get(path)?.basis.together.clone();
         let looks: Vec<Look> = together.iter().filter_map(|path| self.look(workspace, path)).collect();
         let parted = part(&looks, workspace, is_meant);
-        parted.files.into_iter().map(|file| file.edit).find(|edit| edit.path == *path)
+        parted.files.into_iter().find(|file| file.edit.path == *path)
     }
 
     /// The unified diff of what waits against the texts of now. Conflicts stand before it in words, on lines that

@@ -102,6 +102,40 @@ async fn who_cancels_a_command_hears_what_was_written_before_it() {
 }
 
 #[tokio::test]
+async fn what_a_command_has_done_away_with_is_not_said_to_be_written_alone() {
+    for (command, since) in
+        [("rm a.txt", "written: a.txt (+1 -1), deleted since\n"), ("echo one > a.txt", ", put back since\n")]
+    {
+        let model = FakeModel::start(Wire::Chat, [edit("one", "two"), run(command), text("Done.")]);
+        place(&model).run(&APPLY).await.assert_code(0).assert_stderr(since);
+    }
+    let model = FakeModel::start(Wire::Chat, [edit("one", "two"), run("echo more >> a.txt"), text("Done.")]);
+    place(&model).run(&APPLY).await.assert_code(0).assert_stderr("written: a.txt (+1 -1)\n");
+}
+
+#[tokio::test]
+async fn what_was_kept_before_the_journal_could_not_be_written_is_not_said_to_be_lost() {
+    let new = call("write_file", json!({"path": "b.txt", "text": "b\n"}));
+    let steps = [edit("one", "two"), run("cat a.txt"), new.gate(), text("Done.")];
+    let model = FakeModel::start(Wire::Chat, steps);
+    let place = place(&model);
+    let child = place.command(&APPLY).spawn().unwrap();
+    model.request(3).await;
+    let journal = place.folder.path().join(".local/state/askls/checkpoints");
+    let aside = journal.with_extension("aside");
+    fs::rename(&journal, &aside).unwrap();
+    fs::write(&journal, "no folder").unwrap();
+    model.release(3);
+    let ran = Ran::from(child.wait_with_output().await.unwrap());
+    ran.assert_code(0).assert_stderr("warning: askls undo cannot take what was written last to b.txt back: ");
+
+    fs::remove_file(&journal).unwrap();
+    fs::rename(&aside, &journal).unwrap();
+    place.run(&["undo"]).await.assert_code(0);
+    assert_eq!((place.read("a.txt").as_str(), place.read("b.txt").as_str()), ("one\n", "b\n"));
+}
+
+#[tokio::test]
 async fn what_editors_and_shells_run_by_themselves_is_not_written_for_a_command_either() {
     let tasks = json!({"path": ".vscode/tasks.json", "text": "{}\n"});
     let step = edit("one", "two").call("write_file", tasks).call("run_command", json!({"command": "ls -A"}));

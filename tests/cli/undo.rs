@@ -110,10 +110,11 @@ async fn what_could_not_be_undone_can_be_undone_when_it_is_possible() {
     place.run(&["undo", "--redo"]).await.assert_code(0);
     fs::create_dir(place.project("gone.txt")).unwrap();
     place.run(&["undo"]).await.assert_code(0).assert_stderr("gone.txt: ");
-    let again = place.run(&["undo"]).await;
-    again
-        .assert_code(7)
-        .assert_stderr("\"Change all\" can still be undone; with --on-conflict restore it counts as undone");
+    for arguments in [&["undo"][..], &["undo", "--on-conflict", "merge"]] {
+        place.run(arguments).await.assert_code(7).assert_stderr(
+            "\"Change all\" can still be undone; with --on-conflict restore it counts as undone",
+        );
+    }
 
     fs::remove_dir(place.project("gone.txt")).unwrap();
     let rest = place.run(&["undo"]).await;

@@ -8,12 +8,12 @@ use crate::support::{Answer, Client, FakeModel, Project, client::ServerRequest, 
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-fn edit(path: &str, find: &str, replace: &str) -> Reply {
+pub(super) fn edit(path: &str, find: &str, replace: &str) -> Reply {
     call("edit_file", json!({"path": path, "find": find, "replace": replace}))
 }
 
 /// Replaces the second line and the sixth.
-fn first() -> Reply {
+pub(super) fn first() -> Reply {
     edit("a.txt", "two", "TWO").call("edit_file", json!({"path": "a.txt", "find": "six", "replace": "SIX"}))
 }
 
@@ -68,7 +68,7 @@ impl Scene {
 }
 
 /// `a.txt two -> TWO`, one for each hunk that waits.
-fn waiting(client: &mut Client) -> Vec<String> {
+pub(super) fn waiting(client: &mut Client) -> Vec<String> {
     let shown = client.command("askls.showEdits", json!({}));
     let files = shown["edits"].as_array().into_iter().flatten();
     let hunks = files.flat_map(|file| {

@@ -20,6 +20,7 @@ mod documents;
 mod edges;
 mod edits_apply;
 mod edits_commands;
+mod edits_followed;
 mod edits_hunks;
 mod edits_immediate;
 mod edits_meanwhile;

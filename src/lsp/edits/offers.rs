@@ -26,6 +26,13 @@ const MAX_OFFERS: usize = 100;
 /// Places that a message names; the others are counted.
 const MAX_PLACES: usize = 5;
 
+/// What a turn has worked on top of, as it was when it ended.
+pub(super) struct Earlier {
+    pub(super) proposal: EditProposal,
+    /// Those of the proposal.
+    pub(super) hunks: BTreeSet<HunkId>,
+}
+
 /// Edits that wait for the user's word.
 #[derive(Clone, Debug)]
 pub(in crate::lsp) struct Offer {
@@ -36,7 +43,7 @@ pub(in crate::lsp) struct Offer {
     pub(super) turn: Proposer,
     /// Of hunks that are not the newest turn's.
     earlier: Arc<BTreeMap<HunkId, Proposer>>,
-    /// Hunks of earlier turns that did not fit when the newest began, so that it knows nothing of them.
+    /// Hunks of earlier turns that did not fit when the newest looked at their files, so that it knows nothing of them.
     unfit: Arc<BTreeSet<HunkId>>,
     /// What the running turn of the thread has staged again of it.
     pub(super) restaged: Arc<Restaged>,
@@ -73,7 +80,7 @@ impl Session {
         self: &Arc<Self>,
         thread_id: &ThreadId,
         proposal: EditProposal,
-        earlier: EditProposal,
+        earlier: Earlier,
         turn: &Proposer,
     ) -> u64 {
         let (session, thread_id, turn) = (Arc::clone(self), thread_id.clone(), turn.clone());
@@ -83,12 +90,12 @@ impl Session {
             let Some(mut offer) = old else { return session.offer(&thread_id, proposal, &turn) };
             let before = offer.review.hunks(&session.workspace);
             let restaged = std::mem::take(&mut offer.restaged);
-            let known = (&earlier, &restaged.hunks);
-            let (added, made_way) = offer.review.renew(proposal, known, &session.workspace);
+            let Earlier { proposal: earlier, hunks: known } = &earlier;
+            let (added, made_way) = offer.review.renew(proposal, (earlier, known), &session.workspace);
             let waiting = offer.review.ids();
             let kept = before.iter().map(|view| view.id).filter(|id| waiting.contains(id));
             let kept: BTreeMap<_, _> = kept.map(|id| (id, offer.proposer(id).clone())).collect();
-            offer.unfit = Arc::new(kept.keys().copied().filter(|id| !restaged.hunks.contains(id)).collect());
+            offer.unfit = Arc::new(kept.keys().copied().filter(|id| !known.contains(id)).collect());
             offer.turn = turn;
             offer.earlier = Arc::new(kept);
             offer.note(proposers::of_added(&added, &restaged.made, &offer.turn));
@@ -113,7 +120,7 @@ impl Session {
     /// Puts the first edits of a thread on offer. The number of the offer.
     fn offer(self: &Arc<Self>, thread_id: &ThreadId, proposal: EditProposal, turn: &Proposer) -> u64 {
         let number = self.next_number();
-        let review = Review::new(proposal, &self.workspace);
+        let review = Review::named_by(self.hunk_names.clone(), proposal, &self.workspace);
         self.offers.insert(thread_id.clone(), Offer::new(number, review, turn));
         self.drop_old_offers();
         self.edits_changed();
@@ -128,8 +135,11 @@ impl Session {
         }
         let proposal = EditProposal { files };
         let Whose { made, turn, .. } = whose;
-        let first =
-            || Offer::new(self.next_number(), Review::new(EditProposal::default(), &self.workspace), turn);
+        let first = || {
+            let none = EditProposal::default();
+            let review = Review::named_by(self.hunk_names.clone(), none, &self.workspace);
+            Offer::new(self.next_number(), review, turn)
+        };
         let mut offer = self.offers.entry(thread_id.clone()).or_insert_with(first);
         let added = offer.review.add(proposal, &self.workspace);
         offer.note(proposers::of_added(&added, made, turn));
@@ -270,14 +280,15 @@ impl Session {
     }
 
     /// Takes edits out of an offer that came about otherwise, or that newer ones replace. What the running turn does not
-    /// know stays.
-    pub(super) fn forget_edits(&self, thread_id: &ThreadId, files: &[FileEdit]) {
+    /// know stays: of what was on offer when it began it has `restaged` these.
+    pub(super) fn forget_edits(&self, thread_id: &ThreadId, files: &[FileEdit], restaged: &BTreeSet<HunkId>) {
         let Some(review) = self.review(thread_id) else { return };
         let known = review.paths();
         let mut is_changed = false;
-        let unfit = &self.restaged(thread_id).unfit;
+        let offered = &self.restaged(thread_id).offered;
         for file in files.iter().filter(|file| known.contains(&file.path)) {
-            let hunks = review.ids_of(&file.path).difference(unfit).copied().collect();
+            let is_known = |id: &HunkId| restaged.contains(id) || !offered.contains(id);
+            let hunks = review.ids_of(&file.path).into_iter().filter(is_known).collect();
             is_changed |= !review.rejected(&Selection::Hunks(hunks)).is_empty();
         }
         if is_changed {

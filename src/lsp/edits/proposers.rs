@@ -138,9 +138,8 @@ fn of_hunks(edit: &FileEdit, made: &[Made], otherwise: &Proposer) -> Vec<Propose
 /// The edits that a turn has staged again of what its thread had on offer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Restaged {
-    pub(super) hunks: BTreeSet<HunkId>,
-    /// What was on offer besides: it did not fit.
-    pub(super) unfit: BTreeSet<HunkId>,
+    /// All that was on offer, with what did not fit.
+    pub(super) offered: BTreeSet<HunkId>,
     pub(super) made: MadeByPath,
 }
 

@@ -246,7 +246,7 @@ impl StepApplier {
         }
         let new = done.iter().filter(|file| !applied.kept.contains(&file.path)).cloned().collect();
         let kept = self.session.keep_checkpoints(whose.goes(new));
-        self.session.forget_edits(&self.thread_id, &done);
+        self.session.forget_edits(&self.thread_id, &done, &self.files.earlier_hunks());
         self.change_files(move |files| files.applied(&done)).await;
         kept.await;
         outcomes
@@ -356,6 +356,7 @@ impl Drop for InHand<'_> {
             return;
         }
         self.applier.files.discard(self.edits);
+        let restaged = self.applier.files.earlier_hunks();
         for edit in self.edits {
             self.applier.steps.note(&edit.path, End::InHand);
         }
@@ -372,7 +373,7 @@ impl Drop for InHand<'_> {
             let done: Vec<_> =
                 files.iter().filter(|file| session.sees(file) == Sees::After).cloned().collect();
             session.keep_checkpoints(whose.goes(done.clone())).await;
-            session.forget_edits(&thread_id, &done);
+            session.forget_edits(&thread_id, &done, &restaged);
         });
     }
 }

@@ -36,10 +36,7 @@ impl State {
                 continue;
             }
             let path = edit.path.clone();
-            let mut file = Tracked::new(edit.clone(), together, || {
-                self.next += 1;
-                HunkId(self.next)
-            });
+            let mut file = Tracked::new(edit.clone(), together, || self.names.next());
             if let Some(since) = workspace.overlay().since(file.basis.edit.origin(), None) {
                 file.see_document(&since);
             }
@@ -53,11 +50,10 @@ impl State {
         &mut self,
         proposal: EditProposal,
         (restaged, hunks): (&EditProposal, &BTreeSet<HunkId>),
-        unfit: &BTreeSet<HunkId>,
         workspace: &Workspace,
     ) -> (Vec<Added>, Vec<HunkId>) {
         let (mut made_way, mut former) = (Vec::new(), BTreeMap::new());
-        let is_known = |unit: &Unit| hunks.contains(&unit.id) && !unfit.contains(&unit.id);
+        let is_known = |unit: &Unit| hunks.contains(&unit.id);
         self.files.retain(|path, file| {
             let is_here = |edit: &&FileEdit| {
                 let basis = &file.basis.edit;
@@ -72,7 +68,7 @@ impl State {
                     if is_left_alone {
                         return true;
                     }
-                    let unknown = file.units.iter().filter(|unit| !unit.is_taken && !is_known(unit));
+                    let unknown = file.units.iter().filter(|unit| !is_known(unit));
                     made_way.extend(unknown.map(|unit| unit.id));
                     former.insert(path.clone(), file.former());
                     file.units.clear();

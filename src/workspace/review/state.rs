@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    FilePath, HunkId, HunkKind, Selection, TakenFile,
+    FilePath, HunkId, HunkKind, HunkNames, Selection, TakenFile,
     tracked::{Look, Tracked},
 };
 
@@ -11,8 +11,7 @@ use super::{
 pub(super) struct State {
     /// By the paths of their edits; each has something that waits.
     pub(super) files: BTreeMap<FilePath, Tracked>,
-    /// The name of the next hunk.
-    pub(super) next: u32,
+    pub(super) names: HunkNames,
 }
 
 impl State {

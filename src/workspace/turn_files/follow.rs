@@ -12,21 +12,33 @@ use super::{
 };
 use crate::workspace::{
     EditProposal, FileEdit, FileError, FilePath, FileText,
-    review::{HunkId, Review},
+    review::{HunkId, Review, TakenFile},
 };
 
 /// Hunks of earlier turns that wait for the user's word while this turn works on top of them.
 #[derive(Debug)]
 pub(super) struct Earlier {
     review: Arc<Review>,
+    /// Those that fitted when the turn began. What of them the user has not decided about may come to fit again.
     hunks: Arc<BTreeSet<HunkId>>,
-    /// Those of them that wait, as they are staged where this turn has left them alone.
-    edits: BTreeMap<FilePath, FileEdit>,
+    /// By the paths of their edits in the review.
+    files: BTreeMap<FilePath, Under>,
+}
+
+/// What this turn works on top of in a file, as it was looked at last.
+#[derive(Clone, Debug)]
+struct Under {
+    /// What is staged where this turn has left it alone. Changes nothing while none of the hunks fits.
+    edit: FileEdit,
+    /// Those that it has.
+    hunks: BTreeSet<HunkId>,
 }
 
 /// The same of one file.
 struct Waiting {
-    edit: FileEdit,
+    /// That of its edit in the review.
+    path: FilePath,
+    under: Under,
     review: Arc<Review>,
     hunks: Arc<BTreeSet<HunkId>>,
 }
@@ -38,8 +50,10 @@ pub(super) enum Followed {
     Same,
     /// It fits the file as it is now.
     Moved,
-    /// Not all of it fits.
+    /// Not all of it fits, so it stays as it is.
     Unfit,
+    /// What of it does not fit was dropped.
+    Cut,
 }
 
 /// What is done about edits that do not fit any more.
@@ -52,18 +66,23 @@ pub(super) enum Unfit {
 }
 
 impl TurnFiles {
-    /// What is staged so far are hunks of a review that the user may decide about while the turn goes on: what is
-    /// accepted stands in the file then, and what is rejected is staged no longer.
-    pub fn follow_review(&self, review: &Arc<Review>, hunks: BTreeSet<HunkId>) {
+    /// What is staged so far are hunks of a review, by the paths of their edits, that the user may decide about while the
+    /// turn goes on: what is accepted stands in the file then, and what is rejected is staged no longer.
+    pub fn follow_review(&self, review: &Arc<Review>, hunks: &BTreeMap<FilePath, BTreeSet<HunkId>>) {
         let mut state = self.state();
-        let edits = state.staged.clone();
-        state.earlier = Some(Earlier { review: Arc::clone(review), hunks: Arc::new(hunks), edits });
+        let under = |edit: &FileEdit| {
+            let hunks = hunks.get(&edit.path).cloned().unwrap_or_default();
+            (edit.path.clone(), Under { edit: edit.clone(), hunks })
+        };
+        let files = state.staged.values().map(under).collect();
+        let hunks = Arc::new(hunks.values().flatten().copied().collect());
+        state.earlier = Some(Earlier { review: Arc::clone(review), hunks, files });
     }
 
     /// Brings what is staged up to what the files say now and the user has decided. What does not fit stays as it is.
     pub fn follow_all(&self) {
         let state = self.state();
-        let earlier = state.earlier.iter().flat_map(|earlier| earlier.edits.keys());
+        let earlier = state.earlier.iter().flat_map(|earlier| earlier.files.keys());
         let paths: BTreeSet<FilePath> = state.staged.keys().chain(earlier).cloned().collect();
         drop(state);
         for path in paths {
@@ -76,128 +95,194 @@ impl TurnFiles {
     /// Of [`TurnFiles::proposal`] what would be staged, had this turn changed nothing.
     pub fn earlier_proposal(&self) -> EditProposal {
         let state = self.state();
-        let edits = state.earlier.iter().flat_map(|earlier| earlier.edits.values());
+        let files = state.earlier.iter().flat_map(|earlier| earlier.files.values());
+        let edits = files.map(|under| &under.edit).filter(|edit| !edit.changes_nothing());
         EditProposal { files: edits.cloned().collect() }
+    }
+
+    /// The hunks that it has. Others of the review did not fit when this turn looked at their files last.
+    pub fn earlier_hunks(&self) -> BTreeSet<HunkId> {
+        let state = self.state();
+        let files = state.earlier.iter().flat_map(|earlier| earlier.files.values());
+        files.flat_map(|under| under.hunks.iter().copied()).collect()
     }
 
     pub(super) fn follow(&self, path: &FilePath, unfit: Unfit) -> Result<Followed, FileError> {
         let (staged, waiting) = {
             let state = self.state();
-            (state.staged.get(path).cloned(), state.waiting(path))
-        };
-        let Some(edit) = staged.as_ref().or(waiting.as_ref().map(|waiting| &waiting.edit)) else {
-            return Ok(Followed::Same);
-        };
-        let now = self.base(edit.origin())?;
-        let Some(Waiting { edit, review, hunks }) = waiting else {
-            let Some(staged) = staged.filter(|staged| !staged.is_made_for(now.as_ref())) else {
-                return Ok(Followed::Same);
+            let waiting = state.waiting(path);
+            let staged = match &waiting {
+                Some(waiting) => state.staged_over(&waiting.under.edit),
+                None => state.staged.get(path),
             };
-            let texts = staged.before.as_ref().zip(now.as_ref());
-            let texts = texts.map(|(before, now)| (before.text.to_string(), now.text.to_string()));
-            return Ok(self.rebase(&staged, texts, now, unfit));
+            (staged.cloned(), waiting)
         };
-        let waits = review.undecided_of(&self.workspace, path, |hunk| hunks.contains(&hunk));
-        let waits = waits.map(|waits| FileEdit { stretches: None, ..waits });
-        if waits.as_ref().is_some_and(|waits| waits.says_the_same(&edit)) {
-            return Ok(Followed::Same);
-        }
-        let followed = match staged {
-            // Nothing of this turn is in it.
-            Some(staged) if staged.says_the_same(&edit) => {
-                self.put_followed(path, &staged, waits.clone(), now);
-                Followed::Moved
+        let Some(Waiting { path, under: Under { edit: under, .. }, review, hunks }) = waiting else {
+            let Some(staged) = staged else { return Ok(Followed::Same) };
+            let now = self.base(staged.origin())?;
+            if staged.is_made_for(now.as_ref()) {
+                return Ok(Followed::Same);
             }
-            Some(staged) => {
-                let under = waits
-                    .as_ref()
-                    .map_or(now.as_ref().map(|now| now.text.to_string()), |waits| waits.after.clone());
-                self.rebase(&staged, edit.after.clone().zip(under), now, unfit)
+            let [under, now] =
+                [staged.before.clone(), now].map(|text| FileEdit::without_change(staged.origin(), text));
+            return Ok(self.rebase(&staged, &under, &now, unfit));
+        };
+        let waits = review.undecided_of(&self.workspace, &path, |hunk| hunks.contains(&hunk));
+        let now = match waits {
+            Some(TakenFile { edit, hunks }) => {
+                Under { edit: FileEdit { stretches: None, ..edit }, hunks: hunks.into_iter().collect() }
             }
+            None => Under { edit: self.without_change(&under)?, hunks: BTreeSet::new() },
+        };
+        let is_left_alone = match &staged {
+            Some(staged) => staged.says_the_same(&under),
+            None => under.changes_nothing(),
+        };
+        let is_same = now.edit.says_the_same(&under);
+        let followed = match &staged {
+            _ if is_same => Followed::Same,
+            _ if is_left_alone => self.put_followed(staged.as_ref(), now.edit.clone(), Followed::Moved),
+            Some(staged) => self.rebase(staged, &under, &now.edit, unfit),
             None => Followed::Same,
         };
-        if followed != Followed::Unfit || unfit == Unfit::Dropped {
-            let mut state = self.state();
-            if let Some(earlier) = &mut state.earlier {
-                match waits {
-                    Some(waits) => earlier.edits.insert(path.clone(), waits),
-                    None => earlier.edits.remove(path),
-                };
+        let is_followed = match followed {
+            Followed::Moved | Followed::Cut => true,
+            // What the turn has taken back stays so, whether or not it fits for the moment.
+            Followed::Same => is_same || staged.is_none() && !now.hunks.is_empty(),
+            Followed::Unfit => false,
+        };
+        let is_decided = review.ids_of(&path).is_disjoint(&hunks);
+        if let Some(earlier) = &mut self.state().earlier {
+            if is_decided {
+                earlier.files.remove(&path);
+            } else if is_followed {
+                earlier.files.insert(path, now);
             }
         }
         Ok(followed)
     }
 
-    /// What a staged edit makes of the first of two texts, it makes of the second; then it leads there from what the file
-    /// says now. `None`: the texts are none, or no such pair.
-    fn rebase(
-        &self,
-        staged: &FileEdit,
-        texts: Option<(String, String)>,
-        now: Option<FileText>,
-        unfit: Unfit,
-    ) -> Followed {
-        let path = &staged.path;
-        let is_text_alone = staged.moved_from.is_none() && staged.after.is_some();
-        let Some((under, under_now)) = texts.filter(|_| is_text_alone && now.is_some()) else {
-            if unfit == Unfit::Dropped {
-                self.put_followed(path, staged, None, now);
+    /// The file of an edit as it stands now, with nothing changed in it.
+    fn without_change(&self, edit: &FileEdit) -> Result<FileEdit, FileError> {
+        let now = self.base(edit.origin())?;
+        if now.is_none() && edit.moved_from.is_some() {
+            let moved = self.base(&edit.path)?;
+            if moved.is_some() {
+                return Ok(FileEdit::without_change(&edit.path, moved));
             }
-            return Followed::Unfit;
-        };
-        let of = |text: String| FileText { text: text.into(), version: None, bom: false };
-        let own = FileEdit::of(path, Some(of(under)), staged.after.clone());
-        let onto = own.onto_text(of(under_now));
-        let followed = if onto.is_part { Followed::Unfit } else { Followed::Moved };
-        if followed == Followed::Moved || unfit == Unfit::Dropped {
-            let edit = FileEdit { before: now.clone(), after: onto.edit.after, ..staged.clone() };
-            self.put_followed(path, staged, Some(edit), now);
         }
-        followed
+        Ok(FileEdit::without_change(edit.origin(), now))
     }
 
-    /// Stages an edit in place of the one that it follows, unless that one has changed since it was looked at.
-    fn put_followed(
-        &self,
-        path: &FilePath,
-        staged: &FileEdit,
-        edit: Option<FileEdit>,
-        now: Option<FileText>,
-    ) {
+    /// What a staged edit makes of the text that the first of two edits of its file leaves, it makes of that of the second,
+    /// which is for the file of now.
+    fn rebase(&self, staged: &FileEdit, under: &FileEdit, under_now: &FileEdit, unfit: Unfit) -> Followed {
+        let (place, before) = (under_now.origin(), &under_now.before);
+        let (after, is_whole) = match (&under.after, &staged.after, &under_now.after) {
+            (Some(text), Some(_), Some(text_now)) => {
+                let of = |text: &String| FileText { text: text.as_str().into(), version: None, bom: false };
+                let own = FileEdit::of(&staged.path, Some(of(text)), staged.after.clone());
+                let onto = own.onto_text(of(text_now));
+                (onto.edit.after, !onto.is_part)
+            }
+            // A deletion, or a text that was written where there was none.
+            _ if under.after == under_now.after || staged.is_made_for(before.as_ref()) => {
+                (staged.after.clone(), true)
+            }
+            _ if unfit == Unfit::Kept => return Followed::Unfit,
+            _ => {
+                let none = FileEdit::without_change(place, before.clone());
+                return self.put_followed(Some(staged), none, Followed::Cut);
+            }
+        };
+        let path = match &after {
+            None => place,
+            // The turn has not moved it.
+            Some(_) if staged.path == under.path => &under_now.path,
+            Some(_) => &staged.path,
+        };
+        let moved_from = Some(place.clone()).filter(|place| place != path && before.is_some());
+        let text_from = staged.text_from.clone();
+        let edit = FileEdit { moved_from, text_from, ..FileEdit::of(path, before.clone(), after) };
+        match (is_whole, unfit) {
+            (true, _) => self.put_followed(Some(staged), edit, Followed::Moved),
+            (false, Unfit::Kept) => Followed::Unfit,
+            (false, Unfit::Dropped) => self.put_followed(Some(staged), edit, Followed::Cut),
+        }
+    }
+
+    /// Stages an edit, made for the file of now, in place of the one that it follows, unless that one has changed since it
+    /// was looked at, or another edit has taken the place. Gives `followed` where it is staged.
+    fn put_followed(&self, staged: Option<&FileEdit>, edit: FileEdit, followed: Followed) -> Followed {
         let mut state = self.state();
-        if state.staged.get(path) != Some(staged) {
-            return;
+        if staged.is_some_and(|staged| state.staged.get(&staged.path) != Some(staged)) {
+            return Followed::Same;
         }
-        let origin = staged.origin();
-        let known = state.written.remove(path).or_else(|| state.seen.get(origin).cloned());
-        state.staged.remove(path);
-        if let Some(edit) = edit.filter(|edit| !edit.changes_nothing()) {
-            state.staged.insert(path.clone(), edit);
+        let mut others = state.staged.values().filter(|other| Some(*other) != staged);
+        let is_free = edit.changes_nothing() || {
+            let meets = |path: &FilePath| *path == edit.path || path == edit.origin();
+            !others.any(|other| meets(&other.path) || meets(other.origin()))
+        };
+        if !is_free {
+            return Followed::Unfit;
         }
+        let written = staged.and_then(|staged| state.written.remove(&staged.path));
+        let known = written.or_else(|| state.seen.get(staged.unwrap_or(&edit).origin()).cloned());
         let known_in = |text: Arc<str>| match &known {
             Some(known) => known.in_text(text, Author::Other),
             None => Known::nothing_of(text),
         };
-        match state.staged.get(path).and_then(|edit| edit.after.clone()) {
-            Some(after) => {
-                state.written.insert(path.clone(), known_in(after.as_str().into()));
-                if let Some(now) = &now {
-                    state.see(origin, &now.text);
+        if let Some(staged) = staged {
+            state.staged.remove(&staged.path);
+        }
+        let after = edit.after.as_deref().filter(|_| !edit.changes_nothing());
+        match (after, &edit.before) {
+            (Some(after), before) => {
+                state.written.insert(edit.path.clone(), known_in(after.into()));
+                if let Some(before) = before {
+                    state.see(edit.origin(), &before.text);
                 }
             }
-            None => match &now {
-                Some(now) => drop(state.seen.insert(origin.clone(), known_in(Arc::clone(&now.text)))),
-                None => drop(state.seen.remove(origin)),
-            },
+            (None, Some(before)) => {
+                state.seen.insert(edit.origin().clone(), known_in(Arc::clone(&before.text)));
+            }
+            (None, None) => {
+                state.seen.remove(edit.origin());
+            }
         }
+        if !edit.changes_nothing() {
+            state.staged.insert(edit.path.clone(), edit);
+        }
+        followed
     }
 }
 
 impl State {
-    /// What of earlier turns waits in a file.
+    /// What of earlier turns waits where the text of a path, or its file, comes from.
     fn waiting(&self, path: &FilePath) -> Option<Waiting> {
-        let Earlier { review, hunks, edits } = self.earlier.as_ref()?;
-        let edit = edits.get(path)?.clone();
-        Some(Waiting { edit, review: Arc::clone(review), hunks: Arc::clone(hunks) })
+        let Earlier { review, hunks, files } = self.earlier.as_ref()?;
+        let (path, under) = match self.staged.get(path) {
+            Some(staged) => files.iter().find(|(_, under)| staged.is_over(&under.edit))?,
+            None => files.get_key_value(path)?,
+        };
+        let (review, hunks) = (Arc::clone(review), Arc::clone(hunks));
+        Some(Waiting { path: path.clone(), under: under.clone(), review, hunks })
+    }
+
+    /// What is staged of the file of an edit that waits.
+    fn staged_over(&self, under: &FileEdit) -> Option<&FileEdit> {
+        self.staged.values().find(|staged| staged.is_over(under))
+    }
+}
+
+impl FileEdit {
+    fn without_change(path: &FilePath, text: Option<FileText>) -> Self {
+        let after = text.as_ref().map(|text| text.text.to_string());
+        Self::of(path, text, after)
+    }
+
+    /// Whether both are of the same file, or make one at the same place.
+    fn is_over(&self, under: &Self) -> bool {
+        self.origin() == under.origin() && self.before.is_some() == under.before.is_some()
     }
 }

@@ -284,7 +284,7 @@ impl TurnFiles {
             Followed::Same => Ok(()),
             // It names the text that it replaces.
             Followed::Moved if matches!(change, StagedChange::Edit { .. }) => Ok(()),
-            Followed::Moved | Followed::Unfit => Err(FileError::Changed(path.to_string())),
+            Followed::Moved | Followed::Unfit | Followed::Cut => Err(FileError::Changed(path.to_string())),
         }
     }
 }

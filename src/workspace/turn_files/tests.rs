@@ -1,3 +1,4 @@
+mod followed;
 mod rules;
 
 use expect_test::expect;
