@@ -39,7 +39,7 @@ pub use thread::Thread;
 use budget::Reached;
 use ending::Ending;
 use limits::{LoopGuard, MAX_NAME_CHARS};
-use step::{Next, Progress};
+use step::{Account, Next, Progress};
 
 /// What stays the same from turn to turn.
 #[derive(Clone)]
@@ -103,9 +103,24 @@ pub struct TurnResult {
     pub usage: Usage,
     /// `None` when the model's price is not known.
     pub cost: Option<Cost>,
+    /// Whether a part of `usage` and `cost` is estimated: the server did not count it, or the reply broke off before.
+    pub is_estimated: bool,
 }
 
 impl TurnResult {
+    /// The end of a turn that made no request.
+    pub fn without_request(stop_reason: StopReason, detail: Option<String>, answer: String) -> Self {
+        Self {
+            answer,
+            stop_reason,
+            detail,
+            steps: 0,
+            usage: Usage::default(),
+            cost: None,
+            is_estimated: false,
+        }
+    }
+
     /// Whether the agent came to its own end. After a limit the last words may be an answer, but its edits are half of
     /// a change.
     pub fn is_whole(&self) -> bool {
@@ -145,7 +160,7 @@ impl Agent {
         let mut progress = Progress::default();
         let ending = agent.run_in_time(waited, thread, input, &mut progress, &context, &events).await;
 
-        let Progress { steps, usage, cost, .. } = progress;
+        let Progress { steps, account: Account { usage, cost, is_estimated }, .. } = progress;
         events.emit(&Event::TurnEnded {
             thread_id: thread.id().clone(),
             stop_reason: ending.stop_reason,
@@ -156,6 +171,7 @@ impl Agent {
             steps,
             usage,
             cost,
+            is_estimated,
         });
         TurnResult {
             answer: ending.answer,
@@ -164,6 +180,7 @@ impl Agent {
             steps,
             usage,
             cost,
+            is_estimated,
         }
     }
 

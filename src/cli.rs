@@ -280,6 +280,16 @@ impl BoundArguments {
     }
 }
 
+/// The option that sets a setting.
+fn flag_of(setting: &str) -> String {
+    match setting {
+        "approvals" => "--approve".to_owned(),
+        "max_turn_tokens" => "--max-tokens".to_owned(),
+        "turn_timeout" => "--timeout".to_owned(),
+        _ => format!("--{}", setting.replace('_', "-")),
+    }
+}
+
 /// What is no number in JSON, as `inf`, is refused by its name.
 fn number(number: f64) -> Value {
     Number::from_f64(number).map_or_else(|| number.to_string().into(), Into::into)
@@ -346,7 +356,13 @@ impl CommonArguments {
         let loaded = Settings::load(environment, roots);
         let under = loaded.settings.with_command_line(&given);
         if let Some(wrong) = under.warnings.first() {
-            anyhow::bail!("{}", wrong.message);
+            // The setting by the name that was typed.
+            let named =
+                given.keys().find_map(|name| Some((name, wrong.message.strip_prefix(name.as_str())?)));
+            match named {
+                Some((name, rest)) if rest.starts_with(' ') => anyhow::bail!("{}{rest}", flag_of(name)),
+                _ => anyhow::bail!("{}", wrong.message),
+            }
         }
         Ok(Loaded { settings: under.settings, warnings: loaded.warnings })
     }

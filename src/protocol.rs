@@ -14,7 +14,7 @@ pub use ending::{Fault, Limit, StopReason};
 pub use hook::{HookAction, HookKind};
 pub use json::with_whole_numbers;
 pub use project::ProjectSettings;
-pub use usage::{Cost, Usage, tokens_in_short};
+pub use usage::{Cost, Usage, about, tokens_in_short};
 
 /// Names one thread for as long as the process lives; the text is opaque to everyone but its maker.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -218,9 +218,14 @@ pub enum Event {
         /// Of the turn so far; absent when the model's price is not known.
         #[serde(rename = "cost_usd", skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
+        /// A part of it was not counted by the server, and is estimated.
+        #[serde(rename = "estimated", skip_serializing_if = "is_false")]
+        is_estimated: bool,
         step_usage: Usage,
         #[serde(rename = "step_cost_usd", skip_serializing_if = "Option::is_none")]
         step_cost: Option<Cost>,
+        #[serde(rename = "step_estimated", skip_serializing_if = "is_false")]
+        step_is_estimated: bool,
     },
     /// A request failed and is sent again after `wait`.
     Retrying {
@@ -274,12 +279,20 @@ pub enum Event {
         usage: Usage,
         #[serde(rename = "cost_usd", skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
+        /// A part of both was not counted by the server, and is estimated.
+        #[serde(rename = "estimated", skip_serializing_if = "is_false")]
+        is_estimated: bool,
     },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -214,24 +214,24 @@ async fn wrong_usage_is_told_and_ends_with_2() {
         (&["ask"][..], "<PROMPT>"),
         (&["ask", "--approve", "some", "go"], "none, edits, all"),
         (&["ask", "--max-steps", "many", "go"], "invalid value 'many'"),
-        (&["ask", "--max-steps", "0", "go"], "max_steps must be a whole number from 1 to 10000, not 0"),
-        (&["ask", "--max-tokens", "0", "go"], "max_turn_tokens must be a whole number from 1 to"),
-        (&["ask", "--max-steps", "-1", "go"], "max_steps must be a whole number from 1 to 10000, not -1"),
+        (&["ask", "--max-steps", "0", "go"], "--max-steps must be a whole number from 1 to 10000, not 0"),
+        (&["ask", "--max-tokens", "0", "go"], "--max-tokens must be a whole number from 1 to"),
+        (&["ask", "--max-steps", "-1", "go"], "--max-steps must be a whole number from 1 to 10000, not -1"),
         (
             &["ask", "--max-tool-calls", "0", "go"],
-            "max_tool_calls must be a whole number from 1 to 100000, not 0",
+            "--max-tool-calls must be a whole number from 1 to 100000, not 0",
         ),
         (
             &["ask", "--max-cost", "-2", "go"],
-            "max_cost must be a number of dollars from 0.0001 to 1000000, not -2",
+            "--max-cost must be a number of dollars from 0.0001 to 1000000, not -2",
         ),
-        (&["ask", "--max-cost", "inf", "go"], "max_cost must be a number of dollars"),
+        (&["ask", "--max-cost", "inf", "go"], "--max-cost must be a number of dollars"),
         (
             &["ask", "--timeout", "0", "go"],
-            "turn_timeout must be a number of seconds from 0.001 to 86400, not 0",
+            "--timeout must be a number of seconds from 0.001 to 86400, not 0",
         ),
-        (&["ask", "--base-url", "nowhere", "go"], "base_url must be an address"),
-        (&["ask", "--base-url", "", "go"], "base_url must be an address"),
+        (&["ask", "--base-url", "nowhere", "go"], "--base-url must be an address"),
+        (&["ask", "--base-url", "", "go"], "--base-url must be an address"),
         (&["ask", "--root", "missing", "go"], "--root missing: "),
         (&["ask", "--root", "../project/a.txt", "go"], "--root ../project/a.txt is not a folder"),
         (&["ask", " "], "the prompt is empty"),
@@ -504,13 +504,31 @@ async fn a_turn_with_a_known_price_says_what_it_came_to() {
     let model = FakeModel::start(Wire::Chat, [text("Done.")]);
     let place = Place::new(&[]).with_model(&model);
     place.run(&["ask", "go"]).await.assert_code(0).assert_stderr("");
-    let model = FakeModel::start(Wire::Chat, [read("a.txt"), text("Done.")]);
+    let counted = |reply: Reply| reply.usage(100, 0, 10, 0);
+    let script = [counted(read("a.txt")), counted(text("Done."))];
+    let model = FakeModel::start(Wire::Chat, script);
     let place = Place::new(&[("a.txt", "one\n")]).with_model(&model);
     place.write("config/askls/config.toml", "price = { input = 100, output = 1000 }\n");
     let ran = place.run(&["ask", "go"]).await;
     let total = ran.assert_code(0).stderr.lines().last().unwrap();
-    assert!(total.starts_with(" [total] 2 steps, ") && total.contains(" out, $"), "{total}");
+    assert_eq!(total, " [total] 2 steps, 200 tokens in, 20 out, $0.0400");
     assert_eq!(ran.stdout, "Done.\n");
+}
+
+#[tokio::test]
+async fn the_last_line_says_what_was_estimated_behind_what_became_of_the_edits() {
+    let edit = || call("write_file", json!({"path": "a.txt", "text": "one\n"}));
+    let model = FakeModel::start(Wire::Chat, [edit(), text("Done."), edit(), text("Done.")]);
+    let place = Place::new(&[]).with_model(&model);
+    place.write("config/askls/config.toml", "price = { input = 100, output = 1000 }\n");
+    let ran = place.run(&["ask", "go"]).await;
+    let total = ran.assert_code(0).assert_stderr("nothing was written").stderr.lines().last().unwrap();
+    assert!(total.starts_with(" [total] 2 steps, about ") && total.contains(" out, about $0."), "{total}");
+
+    let ran = place.run(&["ask", "--json", "go"]).await;
+    let end = ran.assert_code(0).events().pop().unwrap();
+    assert_eq!(end["estimated"], true, "{end}");
+    assert!(end["cost_usd"].as_f64() > Some(0.0) && end["output_tokens"].as_u64() > Some(0), "{end}");
 }
 
 #[tokio::test]
@@ -820,13 +838,16 @@ async fn a_request_that_is_too_large_for_what_is_set_is_not_sent() {
 
 #[tokio::test]
 async fn an_answer_that_went_beyond_a_bound_says_so() {
-    let model = FakeModel::start(Wire::Chat, [text("Done.").usage(100, 0, 10, 0)]);
-    let place = Place::new(&[]).with_model(&model);
-    place.write("config/askls/config.toml", "max_turn_tokens = 50\nprice = { input = 10, output = 10 }\n");
-    let ran = place.run(&["ask", "--max-cost", "0.0001", "go"]).await;
-    ran.assert_code(0)
-        .assert_stderr("max_turn_tokens (50 tokens): the answer took it beyond")
-        .assert_stderr("max_cost ($0.0001): the answer took it beyond");
+    // What the server does not count, the bounds estimate.
+    for reply in [text("Done.").usage(100, 0, 10, 0), text("Done.")] {
+        let model = FakeModel::start(Wire::Chat, [reply]);
+        let place = Place::new(&[]).with_model(&model);
+        place.write("config/askls/config.toml", "max_turn_tokens = 50\nprice = { input = 10, output = 10 }\n");
+        let ran = place.run(&["ask", "--max-cost", "0.0001", "go"]).await;
+        ran.assert_code(0)
+            .assert_stderr("max_turn_tokens (50 tokens): the answer took it beyond")
+            .assert_stderr("max_cost ($0.0001): the answer took it beyond");
+    }
 }
 
 // SPEC C3

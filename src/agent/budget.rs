@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     model::{ModelInfo, Price, Room},
-    protocol::{Cost, Limit, StopReason, ToolCall, Usage, tokens_in_short},
+    protocol::{Cost, Limit, StopReason, ToolCall, Usage, about, tokens_in_short},
     tools::output::one_line,
 };
 
@@ -28,6 +28,8 @@ const GO_FURTHER_THAN_PROJECT: &str = "raise it there, in your editor or on the 
 pub(super) struct Spent {
     tokens: u64,
     cost: Cost,
+    /// Whether a part of both is an estimate.
+    is_estimated: bool,
     calls: u32,
     /// When the turn's time is up.
     pub(super) until: Option<Instant>,
@@ -44,7 +46,8 @@ pub(super) struct Reached {
 
 impl Spent {
     /// Adds what a request used.
-    pub(super) fn add(&mut self, usage: Usage, price: Option<Price>) {
+    pub(super) fn add(&mut self, usage: Usage, price: Option<Price>, is_estimated: bool) {
+        self.is_estimated |= is_estimated;
         self.tokens = self.tokens.saturating_add(usage.total());
         self.cost += price.map(|price| price.cost(usage)).unwrap_or_default();
     }
@@ -53,11 +56,13 @@ impl Spent {
     pub(super) fn used_up(&self, limits: &Limits) -> Option<Reached> {
         if let Some(most) = limits.max_turn_tokens.filter(|most| self.tokens >= *most) {
             let (used, most) = (tokens_in_short(self.tokens), tokens_in_short(most));
-            let words = format!("stopped after {used}, since max_turn_tokens is {most}");
+            let words =
+                format!("stopped after {}{used}, since max_turn_tokens is {most}", about(self.is_estimated));
             return Some(Reached::new(Limit::TurnTokens, words, "max_turn_tokens", limits));
         }
         let most = limits.max_cost.filter(|most| self.cost >= *most)?;
-        let words = format!("stopped after {} was spent, since max_cost is {most}", self.cost);
+        let (about, cost) = (about(self.is_estimated), self.cost);
+        let words = format!("stopped after {about}{cost} was spent, since max_cost is {most}");
         Some(Reached::new(Limit::Cost, words, "max_cost", limits))
     }
 
@@ -172,7 +177,7 @@ impl Limits {
         needed.map(|needed| (needed, start.elapsed())).map_err(|_| {
             let Ending { stop_reason, detail, answer } =
                 Reached::time(longest, self).end(self.on_limit, String::new());
-            TurnResult { answer, stop_reason, detail, steps: 0, usage: Usage::default(), cost: None }
+            TurnResult::without_request(stop_reason, detail, answer)
         })
     }
 

@@ -72,36 +72,38 @@ pub(super) struct Meter<'a> {
     pub(super) spent: &'a mut Spent,
     /// What the server counted, void replies included.
     pub(super) counted: Usage,
+    /// The same, with estimates for what it did not count.
+    pub(super) used: Usage,
 }
 
 impl Meter<'_> {
     /// Adds what an attempt used that brought `items`. What the server did not count is estimated: a bound holds with
     /// every server.
     fn add(&mut self, counted: Usage, items: &[Item]) {
-        self.counted += counted;
         let mut used = counted.of_written(context::estimate_words(items));
         // No word is written with nothing.
         if counted.output_tokens == 0 {
             used.output_tokens = context::estimate(0, items);
         }
-        self.spend(used);
+        self.spend(counted, used);
     }
 
-    /// The same for an attempt that broke off, `unheard` being bytes that came and are in no item: what was counted by
-    /// then may be of its first word only.
-    fn add_broken(&mut self, counted: Usage, items: &[Item], unheard: usize) {
-        self.counted += counted;
-        let output_tokens = counted.output_tokens.max(context::estimate(unheard, items));
-        self.spend(Usage { output_tokens, ..counted });
+    /// The same for an attempt that broke off: what was counted by then may be of its first word only.
+    fn add_broken(&mut self, collected: &Collected) {
+        let counted = collected.used;
+        let estimated = context::estimate(collected.unheard, &collected.so_far());
+        self.spend(counted, Usage { output_tokens: counted.output_tokens.max(estimated), ..counted });
     }
 
-    fn spend(&mut self, mut used: Usage) {
+    fn spend(&mut self, counted: Usage, mut used: Usage) {
         // No request reads nothing.
         if used.input_tokens == 0 {
             used.input_tokens =
                 self.estimated.max(used.cached_tokens.saturating_add(used.cache_write_tokens));
         }
-        self.spent.add(used, self.price);
+        self.counted += counted;
+        self.used += used;
+        self.spent.add(used, self.price, used != counted);
     }
 
     /// The bound that leaves no room for another attempt.
@@ -127,7 +129,12 @@ pub(super) async fn ask(
         let room = meter.spent.room(meter.limits, &context.last_step);
         let outcome = tokio::select! {
             biased;
-            () = context.cancel.cancelled() => return Reply::Cancelled { texts: collected.into_texts() },
+            () = context.cancel.cancelled() => {
+                if collected.has_begun {
+                    meter.add_broken(&collected);
+                }
+                return Reply::Cancelled { texts: collected.into_texts() };
+            }
             outcome = collect(model, request, room, events, &mut collected) => outcome,
         };
         let was_shown = collected.was_shown;
@@ -149,7 +156,7 @@ pub(super) async fn ask(
                     error.message = masked;
                 }
                 if collected.has_cost(&error) {
-                    meter.add_broken(collected.used, &collected.so_far(), collected.unheard);
+                    meter.add_broken(&collected);
                 }
                 match attempts.after(error) {
                     Ok(again) => again,

@@ -29,15 +29,36 @@ const PLAIN_REFUSED: &str =
 #[derive(Default)]
 pub(super) struct Progress {
     pub(super) steps: u32,
-    pub(super) usage: Usage,
     pub(super) spent: Spent,
-    /// `None` when the model's price is not known.
-    pub(super) cost: Option<Cost>,
+    /// What is told of what the turn has used.
+    pub(super) account: Account,
+    /// The same of its newest step.
+    of_step: Account,
     pub(super) last_tool: Option<String>,
     /// The model's words of the last step, which stand beside its calls.
     pub(super) last_words: String,
     /// The words of a reply that the server paused, and that goes on with the next step.
     paused: Option<String>,
+}
+
+/// What was used, as it is told.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Account {
+    pub(super) usage: Usage,
+    /// `None` when the model's price is not known.
+    pub(super) cost: Option<Cost>,
+    /// Whether a part of both is an estimate.
+    pub(super) is_estimated: bool,
+}
+
+impl Account {
+    fn add(&mut self, usage: Usage, cost: Option<Cost>, is_estimated: bool) {
+        self.usage += usage;
+        self.is_estimated |= is_estimated;
+        if let Some(cost) = cost {
+            *self.cost.get_or_insert_default() += cost;
+        }
+    }
 }
 
 /// What comes after a step.
@@ -155,27 +176,27 @@ impl Agent {
         context: &TurnContext,
         events: &Events<'_>,
     ) -> Reply {
-        let before = (progress.usage, progress.cost);
+        progress.of_step = Account::default();
         let mut attempts = Attempts::new(self.retries);
         let mut forms = Forms::default();
         loop {
             let reply = self.send(thread, tool_choice, progress, &mut attempts, context, events).await;
             let Some(trouble) = Trouble::of(&reply) else {
-                progress.tell(before, &reply, events);
+                progress.tell(&reply, events);
                 return reply;
             };
             if trouble.may_be_mended()
                 && let Some(reached) = progress.spent.used_up(&self.limits)
             {
-                progress.tell(before, &reply, events);
+                progress.tell(&reply, events);
                 return reply.bounded(reached);
             }
             let Some(reason) = forms.change(thread, trouble.kind) else {
-                progress.tell(before, &reply, events);
+                progress.tell(&reply, events);
                 return forms.explained(reply);
             };
             if context.last_step.is_cancelled() {
-                progress.tell(before, &reply, events);
+                progress.tell(&reply, events);
                 return reply.cancelled();
             }
             if trouble.was_shown {
@@ -230,9 +251,10 @@ impl Agent {
             limits: &self.limits,
             spent: &mut progress.spent,
             counted: Usage::default(),
+            used: Usage::default(),
         };
         let mut reply = reply::ask(&*self.model, request, attempts, &mut meter, context, events).await;
-        let counted = meter.counted;
+        let Meter { counted, used, .. } = meter;
         if let Reply::Broken { error, .. } = &mut reply
             && error.kind == ErrorKind::History
         {
@@ -242,9 +264,11 @@ impl Agent {
         if let Reply::Whole { usage, .. } = &reply {
             thread.fit.count(estimated, usage.input_tokens);
         }
-        progress.usage += counted;
-        if let Some(cost) = thread.spend(counted, info.price) {
-            *progress.cost.get_or_insert_default() += cost;
+        // The model inside askls reads no tokens; what is estimated of it only keeps its bounds.
+        let used = if info.wire.is_some() { used } else { counted };
+        let cost = thread.spend(used, info.price);
+        for account in [&mut progress.account, &mut progress.of_step] {
+            account.add(used, cost, used != counted);
         }
         reply
     }
@@ -252,15 +276,17 @@ impl Agent {
 
 impl Progress {
     /// Tells what the turn has used, when a step has used something or is whole.
-    fn tell(&self, before: (Usage, Option<Cost>), reply: &Reply, events: &Events<'_>) {
-        let (used, paid) = before;
-        if matches!(reply, Reply::Whole { .. }) || self.usage != used {
+    fn tell(&self, reply: &Reply, events: &Events<'_>) {
+        let (account, of_step) = (self.account, self.of_step);
+        if matches!(reply, Reply::Whole { .. }) || of_step.usage != Usage::default() {
             events.emit(&Event::Usage {
                 step: self.steps,
-                usage: self.usage,
-                cost: self.cost,
-                step_usage: self.usage.since(used),
-                step_cost: self.cost.map(|cost| cost.since(paid.unwrap_or_default())),
+                usage: account.usage,
+                cost: account.cost,
+                is_estimated: account.is_estimated,
+                step_usage: of_step.usage,
+                step_cost: of_step.cost,
+                step_is_estimated: of_step.is_estimated,
             });
         }
     }

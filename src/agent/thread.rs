@@ -77,7 +77,7 @@ impl Thread {
         &self.items
     }
 
-    /// What all turns so far have used, as the servers counted it.
+    /// What all turns so far have used, by estimate where servers did not count.
     pub fn usage(&self) -> Usage {
         self.usage
     }

@@ -124,11 +124,11 @@ impl Terminal {
         let mut lines = self.lines.lock().await;
         // What was typed before the question is no answer to it.
         while !matches!(lines.try_recv(), Err(TryRecvError::Empty | TryRecvError::Disconnected)) {}
-        let help = match self.has_told_help.swap(true, Ordering::Relaxed) {
-            true => String::new(),
-            false => format!("{}\n", asked.help()),
+        let answers = match self.has_told_help.swap(true, Ordering::Relaxed) {
+            true => asked.prompt(),
+            false => asked.help(),
         };
-        let mut next = format!("{}\n{help}{}", asked.text(), asked.prompt());
+        let mut next = format!("{}\n{answers}", asked.text());
         let (mut looks, mut tries) = (0, 0);
         while looks <= MAX_LOOKS && tries < MAX_TRIES {
             self.printer.question(next);
@@ -143,7 +143,7 @@ impl Terminal {
                 }
             };
             next = match line.trim() {
-                "?" => format!("{}\n{}", asked.help(), asked.prompt()),
+                "?" => asked.help(),
                 "v" | "V" if asked.offers('v') => format!("{}\n{}", asked.whole(), asked.prompt()),
                 line => match understand(line) {
                     Some(answer) => return Ok(answer),

@@ -17,7 +17,7 @@ use crate::{
     },
     config::{Environment, KeptRules, Settings},
     model::{ModelError, select},
-    protocol::{Event, StopReason, ThreadId, Usage, tokens_in_short},
+    protocol::{Event, StopReason, ThreadId, tokens_in_short},
     signals::Signals,
     tools::{Toolbox, jobs::Jobs},
     workspace::{Outlook, TurnFiles, Workspace, checkpoints::TurnMark},
@@ -277,11 +277,12 @@ fn end_of(thread_id: &ThreadId, ended: &TurnResult) -> Event {
         steps: ended.steps,
         usage: ended.usage,
         cost: ended.cost,
+        is_estimated: ended.is_estimated,
     }
 }
 
 fn uncounted(stop_reason: StopReason, detail: Option<String>) -> TurnResult {
-    TurnResult { answer: String::new(), stop_reason, detail, steps: 0, usage: Usage::default(), cost: None }
+    TurnResult::without_request(stop_reason, detail, String::new())
 }
 
 /// The folder in which the command runs, as a path in the project; `None` when it is the project's own.

@@ -33,7 +33,7 @@ enum Line {
     Diff(String),
     Written(Vec<Written>),
     NotWritten(Vec<NotWritten>),
-    /// Everything before it was printed.
+    /// Nothing follows, and everything before it was printed.
     Done(oneshot::Sender<Option<io::Error>>),
 }
 
@@ -62,7 +62,10 @@ impl Printer {
                     Line::Diff(diff) => view.diff(&diff),
                     Line::Written(files) => view.files("written", &files),
                     Line::NotWritten(files) => view.files("not_written", &files),
-                    Line::Done(done) => drop(done.send(view.take_failure())),
+                    Line::Done(done) => {
+                        view.end();
+                        drop(done.send(view.take_failure()));
+                    }
                 }
             }
         })?;
@@ -89,7 +92,7 @@ impl Printer {
         self.send(Line::NotWritten(files));
     }
 
-    /// Waits until everything so far is printed. Gives back why something could not be, where somebody still reads.
+    /// Nothing follows: waits until everything is printed. Gives back why something could not be, where somebody still reads.
     pub(super) async fn flush(&self) -> Option<io::Error> {
         let (done, printed) = oneshot::channel();
         self.send(Line::Done(done));

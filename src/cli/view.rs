@@ -15,11 +15,11 @@ use serde_json::json;
 
 use crate::{
     agent::{OnLimit, retry::in_words},
-    protocol::{Cost, Event, HookAction, HookKind, StopReason, Usage},
+    protocol::{Cost, Event, HookAction, HookKind, StopReason, Usage, about},
     tools::output::visible,
 };
 use ending::ending;
-use lines::{one_line, printable};
+use lines::{arguments_on_one_line, one_line, printable};
 use live::Live;
 
 pub(super) use ending::at_limit;
@@ -87,6 +87,8 @@ pub(super) struct View<Out, Err> {
     reasoning: String,
     /// The calls that run.
     live: Live,
+    /// What the turn came to, until nothing else is said of it.
+    total: Option<String>,
     /// The first error of stdout.
     failure: Option<io::Error>,
 }
@@ -102,6 +104,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
             held: String::new(),
             reasoning: String::new(),
             live: Live::default(),
+            total: None,
             failure: None,
         }
     }
@@ -138,6 +141,13 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                 }
             }
             Format::Text => self.show(event),
+        }
+    }
+
+    /// Everything was said: what the turn came to is the last line.
+    pub(super) fn end(&mut self) {
+        if let Some(total) = self.total.take() {
+            self.notice(&total);
         }
     }
 
@@ -215,11 +225,12 @@ impl<Out: Write, Err: Write> View<Out, Err> {
             Event::Reasoning { text } if self.style.detail == Detail::All => self.reasoning.push_str(text),
             Event::Reasoning { .. } | Event::EditProposed { .. } => {}
             Event::ToolStarted { name, arguments, .. } if self.style.detail == Detail::All => {
-                self.notice(&call_line(name, arguments));
+                self.notice(&call_line(name, &arguments_on_one_line(arguments, LONGEST_CALL)));
             }
             Event::ToolStarted { call_id, name, target, .. } => {
                 self.end_line();
-                self.live.start(call_id, call_line(name, target), Instant::now());
+                let call = call_line(name, &one_line(target, LONGEST_CALL));
+                self.live.start(call_id, call, Instant::now());
             }
             Event::ToolOutput { skipped_lines, text, .. } if self.style.detail == Detail::All => {
                 if *skipped_lines > 0 {
@@ -248,9 +259,10 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                 };
                 self.notice(&format!("{call}{how}"));
             }
-            Event::Usage { step, step_usage, step_cost, .. } => {
+            Event::Usage { step, step_usage, step_cost, step_is_estimated, .. } => {
                 if self.style.detail == Detail::All {
-                    self.notice(&format!(" [step {step}] {}", tokens(step_usage, *step_cost)));
+                    let tokens = tokens(step_usage, *step_cost, *step_is_estimated);
+                    self.notice(&format!(" [step {step}] {tokens}"));
                 }
             }
             Event::Discarded => {
@@ -269,12 +281,15 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                 let of = max_attempts.map(|most| format!(" (attempt {attempt} of {most})"));
                 self.notice(&format!("{reason}, {next}{}: {detail}", of.unwrap_or_default()));
             }
+            // The end of the turn, which it brings about, says it.
+            Event::HookActed { kind, action, .. }
+                if !kind.is_of_calls() && *action != HookAction::Replaced => {}
             Event::HookActed { hook, kind, action, tool, reason, .. } => {
                 let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 let what = hooked(*kind, *action, tool.as_deref());
                 self.notice(&format!(" [hook] {hook} {what}{reason}"));
             }
-            Event::TurnEnded { stop_reason, detail, answer, steps, usage, cost, .. } => {
+            Event::TurnEnded { stop_reason, detail, answer, steps, usage, cost, is_estimated, .. } => {
                 if !self.step_has_text && !answer.is_empty() {
                     self.write_text(answer);
                 }
@@ -289,9 +304,7 @@ impl<Out: Write, Err: Write> View<Out, Err> {
                         }
                     }
                 }
-                if let Some(cost) = cost {
-                    self.notice(&total(*steps, usage, *cost));
-                }
+                self.total = cost.map(|cost| total(*steps, usage, cost, *is_estimated));
             }
         }
     }
@@ -374,22 +387,24 @@ fn hooked(kind: HookKind, action: HookAction, tool: Option<&str>) -> String {
     }
 }
 
-/// A call: its tool, and what it is about.
+/// A call: its tool, and what it is about, on one line.
 fn call_line(name: &str, about: &str) -> String {
-    let name = one_line(name, LONGEST_NAME);
-    format!(" [tool] {name} {}", one_line(about, LONGEST_CALL)).trim_end().to_owned()
+    format!(" [tool] {} {about}", one_line(name, LONGEST_NAME)).trim_end().to_owned()
 }
 
 /// What the turn came to: for those who pay for it.
-fn total(steps: u32, usage: &Usage, cost: Cost) -> String {
+fn total(steps: u32, usage: &Usage, cost: Cost, is_estimated: bool) -> String {
     let steps = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
-    format!(" [total] {steps}, {} tokens in, {} out, {cost}", usage.input_tokens, usage.output_tokens)
+    let about = about(is_estimated);
+    let (read, written) = (usage.input_tokens, usage.output_tokens);
+    format!(" [total] {steps}, {about}{read} tokens in, {about}{written} out, {about}{cost}")
 }
 
-fn tokens(usage: &Usage, cost: Option<Cost>) -> String {
-    let cost = cost.map(|cost| format!(", {cost}"));
+fn tokens(usage: &Usage, cost: Option<Cost>, is_estimated: bool) -> String {
+    let about = about(is_estimated);
+    let cost = cost.map(|cost| format!(", {about}{cost}"));
     format!(
-        "{} tokens in ({} cached), {} out ({} reasoning){}",
+        "{about}{} tokens in ({} cached), {about}{} out ({} reasoning){}",
         usage.input_tokens,
         usage.cached_tokens,
         usage.output_tokens,
@@ -413,6 +428,7 @@ mod tests {
         for event in events {
             view.event(event);
         }
+        view.end();
         stdout.assert_eq(&String::from_utf8(view.out).unwrap());
         let lines: Vec<_> =
             String::from_utf8(view.err).unwrap().lines().map(|line| format!("2>{line}\n")).collect();
@@ -459,6 +475,7 @@ mod tests {
             steps: 1,
             usage: Usage::default(),
             cost: None,
+            is_estimated: false,
         }
     }
 
@@ -733,7 +750,15 @@ mod tests {
             reasoning_tokens: 10,
             ..Usage::default()
         };
-        Event::Usage { step: 2, usage: Usage::default(), cost: None, step_usage: usage, step_cost: cost }
+        Event::Usage {
+            step: 2,
+            usage: Usage::default(),
+            cost: None,
+            is_estimated: false,
+            step_usage: usage,
+            step_cost: cost,
+            step_is_estimated: false,
+        }
     }
 
     #[test]
@@ -748,6 +773,77 @@ mod tests {
             "#]],
         );
         check(Style::default(), &[usage(Some(Cost(12_300)))], expect![""], expect![""]);
+    }
+
+    #[test]
+    fn what_is_estimated_is_said_to_be_and_the_total_is_the_last_line() {
+        let mut ended = turn_ended(StopReason::Answer, None, "Done.");
+        if let Event::TurnEnded { usage, cost, is_estimated, .. } = &mut ended {
+            *usage = Usage { input_tokens: 1200, output_tokens: 34, ..Usage::default() };
+            (*cost, *is_estimated) = (Some(Cost(12_300)), true);
+        }
+        let mut view = View::new(Style::default(), Vec::new(), Vec::new());
+        view.event(&ended);
+        view.notice("wrote a.rs");
+        view.end();
+        expect![[r#"
+            wrote a.rs
+             [total] 1 step, about 1200 tokens in, about 34 out, about $0.0123
+        "#]]
+        .assert_eq(&String::from_utf8(view.err).unwrap());
+    }
+
+    #[test]
+    fn the_blanks_in_what_a_call_says_are_kept() {
+        check(
+            all(),
+            &[started("{\"text\":  \"a   \\\" b\",\n  \"n\": 1}")],
+            expect![""],
+            expect![[r#"
+                2> [tool] read_file {"text": "a   \" b", "n": 1}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_a_hook_ends_the_turn_with_is_said_once() {
+        let stopped = |kind, action| Event::HookActed {
+            hook: "hook 1 (sh)".to_owned(),
+            kind,
+            action,
+            call_id: None,
+            tool: None,
+            reason: Some("no".to_owned()),
+        };
+        check(
+            Style::default(),
+            &[
+                stopped(HookKind::Input, HookAction::Replaced),
+                stopped(HookKind::Input, HookAction::Failed),
+                stopped(HookKind::Output, HookAction::Denied),
+                turn_ended(StopReason::Guardrail, Some("the question was not sent: hook 1 (sh) failed"), ""),
+            ],
+            expect![""],
+            expect![[r#"
+                2> [hook] hook 1 (sh) replaced the question: no
+                2>guardrail: the question was not sent: hook 1 (sh) failed
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_cut_answer_says_what_can_be_done_here() {
+        let detail = Some("the answer was cut off at the model's output limit; ask it to go on");
+        check(
+            Style::default(),
+            &[turn_ended(StopReason::Limit(Limit::OutputTokens), detail, "Half")],
+            expect![[r#"
+                Half
+            "#]],
+            expect![[r#"
+                2>limit: the answer was cut off at the model's output limit; ask it to go on (here: ask in parts, or with a larger max_output_tokens)
+            "#]],
+        );
     }
 
     #[test]

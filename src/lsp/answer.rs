@@ -295,16 +295,12 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::{config::Environment, protocol::Usage};
+    use crate::config::Environment;
 
     fn result(stop_reason: StopReason, answer: &str, detail: Option<&str>) -> TurnResult {
         TurnResult {
-            answer: answer.to_owned(),
-            stop_reason,
-            detail: detail.map(str::to_owned),
             steps: 3,
-            usage: Usage::default(),
-            cost: None,
+            ..TurnResult::without_request(stop_reason, detail.map(str::to_owned), answer.to_owned())
         }
     }
 

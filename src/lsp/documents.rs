@@ -33,6 +33,7 @@ impl Session {
         self.lost_documents.remove(uri);
         self.trails.lose(uri);
         self.workspace.overlay().open(uri, &document.language_id, document.version, document.text);
+        self.hints.forget(uri);
         self.document_changed();
     }
 

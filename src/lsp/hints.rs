@@ -66,7 +66,7 @@ pub(super) struct Hints {
 /// What the editor knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Shown {
-    /// Diagnostics by URI; none of them is empty.
+    /// Diagnostics by URI; empty where the editor may know them or not.
     hints: BTreeMap<String, Vec<Value>>,
     /// What lenses depend on.
     lenses: Vec<(String, HunkView)>,
@@ -102,6 +102,15 @@ impl Hints {
 
     pub(super) fn has_lenses(&self) -> bool {
         self.has_lenses.load(Ordering::Relaxed)
+    }
+
+    /// An editor that opens a document may have dropped what it knew of it.
+    pub(super) fn forget(&self, uri: &str) {
+        let mut known = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hints) = known.hints.get_mut(uri) {
+            // Unlike what is there, and unlike nothing.
+            hints.clear();
+        }
     }
 
     /// Replaces what the editor knows: the URIs whose hints are new, with those, and whether lenses are.

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     agent::{EventSink, retry::in_words},
-    protocol::{Cost, Event, ThreadId, Usage, tokens_in_short},
+    protocol::{Cost, Event, ThreadId, Usage, about, tokens_in_short},
 };
 
 /// At most four reports a second, with some room for the clock of who counts.
@@ -268,6 +268,8 @@ struct Line {
     hook: Option<String>,
     usage: Usage,
     cost: Option<Cost>,
+    /// Whether a part of both is an estimate.
+    is_estimated: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -298,6 +300,7 @@ impl Line {
             hook: None,
             usage: Usage::default(),
             cost: None,
+            is_estimated: false,
         }
     }
 
@@ -342,7 +345,9 @@ impl Line {
                     self.calls.retain(|(id, _)| id != call_id);
                 }
             }
-            Event::Usage { usage, cost, .. } => (self.usage, self.cost) = (*usage, *cost),
+            Event::Usage { usage, cost, is_estimated, .. } => {
+                (self.usage, self.cost, self.is_estimated) = (*usage, *cost, *is_estimated);
+            }
             Event::Retrying { attempt, max_attempts, reason, wait, .. } => {
                 let of = max_attempts.map(|most| format!(" (attempt {attempt} of {most})"));
                 let activity = Activity::Retrying { reason: reason.clone(), attempt: of.unwrap_or_default() };
@@ -415,14 +420,15 @@ impl Line {
         if let Some(hook) = &self.hook {
             let _ = write!(text, " · {hook}");
         }
+        let about = about(self.is_estimated);
         match self.usage.total() {
             0 => {}
             tokens => {
-                let _ = write!(text, " · {}", tokens_in_short(tokens));
+                let _ = write!(text, " · {about}{}", tokens_in_short(tokens));
             }
         }
         if let Some(cost) = self.cost.filter(|cost| *cost != Cost::default()) {
-            let _ = write!(text, " · {cost}");
+            let _ = write!(text, " · {about}{cost}");
         }
         one_line(&text, MAX_REPORT)
     }
@@ -457,6 +463,18 @@ mod tests {
         }
     }
 
+    fn used(usage: Usage, cost: Option<Cost>, is_estimated: bool) -> Event {
+        Event::Usage {
+            step: 1,
+            usage,
+            cost,
+            is_estimated,
+            step_usage: usage,
+            step_cost: None,
+            step_is_estimated: is_estimated,
+        }
+    }
+
     fn ended(id: &str) -> Event {
         Event::ToolEnded {
             call_id: id.to_owned(),
@@ -481,7 +499,7 @@ mod tests {
                 started("b", "src/lib.rs"),
                 ended("b"),
                 ended("a"),
-                Event::Usage { step: 1, usage, cost: None, step_usage: usage, step_cost: None },
+                used(usage, None, false),
                 Event::StepStarted { step: 2, max_steps: 50 },
                 Event::Text { text: "Hel".to_owned() },
                 Event::Discarded,
@@ -598,10 +616,11 @@ mod tests {
     fn what_it_cost_is_said_where_it_is_known() {
         let usage = Usage { input_tokens: 1200, output_tokens: 34, ..Usage::default() };
         check(
-            &[Event::Usage { step: 1, usage, cost: Some(Cost(12_300)), step_usage: usage, step_cost: None }],
+            &[used(usage, Some(Cost(12_300)), false), used(usage, Some(Cost(12_300)), true)],
             expect![[r#"
                 waiting for its turn
                 waiting for its turn · 1 s · 1.2k tokens · $0.0123
+                waiting for its turn · 2 s · about 1.2k tokens · about $0.0123
             "#]],
         );
     }

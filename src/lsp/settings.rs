@@ -28,6 +28,9 @@ const NOTHING_CHANGED_BY_NULL: &str =
 const NOTHING_CHANGED_BY_GARBAGE: &str = "askls settings: the editor sent an `askls` section that is not an object with one \
      member for each setting; its settings stay as they were";
 
+/// Stands behind a fault that every ask ends with.
+const NOTHING_ASKED: &str = "nothing can be asked until this is mended";
+
 /// Why the editor's settings are not taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoSection {
@@ -152,8 +155,13 @@ impl SettingsSource {
     /// The warnings that the user has not seen; they count as seen from now on.
     fn new_warnings(&self) -> Vec<String> {
         let mut warnings = lock(&self.warnings);
-        let Warnings { current, shown, .. } = &mut *warnings;
-        current.iter().filter(|warning| shown.insert((*warning).clone())).map(ToString::to_string).collect()
+        let Warnings { current, error_of_asks, shown } = &mut *warnings;
+        let new = current.iter().filter(|warning| shown.insert((*warning).clone()));
+        new.map(|warning| match error_of_asks.as_ref() == Some(warning) {
+            true => format!("{warning}; {NOTHING_ASKED}"),
+            false => warning.to_string(),
+        })
+        .collect()
     }
 }
 

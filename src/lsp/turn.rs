@@ -22,7 +22,7 @@ use super::{
 use crate::{
     agent::{Agent, EditApplier, Focus, Mode, Thread, TurnContext, TurnResult, UserInput},
     config::{Background, Edits, Settings, ShowAnswer},
-    protocol::{StopReason, ThreadId, Usage},
+    protocol::{StopReason, ThreadId},
     tools::Toolbox,
     workspace::{Outlook, TurnFiles, checkpoints::TurnMark, position},
 };
@@ -329,7 +329,7 @@ fn run_on(jobs: &[String]) -> Option<String> {
 }
 
 fn no_answer(stop_reason: StopReason, detail: Option<String>) -> TurnResult {
-    TurnResult { answer: String::new(), stop_reason, detail, steps: 0, usage: Usage::default(), cost: None }
+    TurnResult::without_request(stop_reason, detail, String::new())
 }
 
 fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd, unsaved: &[String]) -> Value {
@@ -350,6 +350,9 @@ fn to_json(thread_id: &ThreadId, result: &TurnResult, edits: &EditsEnd, unsaved:
     });
     if !unsaved.is_empty() {
         json["unsaved"] = json!(unsaved);
+    }
+    if result.is_estimated {
+        json["usage"]["estimated"] = json!(true);
     }
     if let Some(cost) = result.cost {
         json["costUsd"] = json!(cost);

@@ -4,7 +4,7 @@ use std::{fmt, ops::AddAssign};
 
 use serde::{Serialize, Serializer};
 
-/// Tokens as the server counted them; all zero when it did not say.
+/// Tokens as the server counted them, or by estimate where it did not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     pub input_tokens: u64,
@@ -73,6 +73,11 @@ impl Serialize for Cost {
     }
 }
 
+/// What stands before a number that is an estimate.
+pub fn about(is_estimated: bool) -> &'static str {
+    if is_estimated { "about " } else { "" }
+}
+
 /// A number of tokens in few characters, for a line about a turn: `34 tokens`, `1.2k tokens`, `1.5M tokens`.
 pub fn tokens_in_short(tokens: u64) -> String {
     // Cut, not rounded: a turn has not used what it is said to have used before it has.
@@ -87,17 +92,6 @@ pub fn tokens_in_short(tokens: u64) -> String {
 impl Usage {
     pub fn total(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
-    }
-
-    /// What was used after `before`.
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
-            cached_tokens: self.cached_tokens.saturating_sub(before.cached_tokens),
-            cache_write_tokens: self.cache_write_tokens.saturating_sub(before.cache_write_tokens),
-            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
-            reasoning_tokens: self.reasoning_tokens.saturating_sub(before.reasoning_tokens),
-        }
     }
 }
 

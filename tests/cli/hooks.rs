@@ -187,17 +187,17 @@ async fn a_project_brings_no_hooks_and_their_faults_hold_the_ask_up() {
     assert!(!place.project("mark").exists());
 
     for (hook, fault) in [
-        ("on = \"inputs\", command = [\"x\"]", "hooks[0].on must be one of input, tool, tool_output, output"),
-        ("on = \"input\", command = []", "hooks[0].command must be a list such as"),
-        ("on = \"input\", command = [\"x\"], timeout = 0", "hooks[0].timeout must be a number of seconds"),
-        ("on = \"tool\", command = [\"x\"], tool = \"search\"", "hooks[0] has no part tool (its parts are"),
+        ("on = \"inputs\", command = [\"x\"]", "hook 1: on must be one of input, tool, tool_output, output"),
+        ("on = \"input\", command = []", "hook 1: command must be a list such as"),
+        ("on = \"input\", command = [\"x\"], timeout = 0", "hook 1: timeout must be a number of seconds"),
+        ("on = \"tool\", command = [\"x\"], tool = \"search\"", "hook 1 has no part tool (its parts are"),
         (
             "on = \"tool\", command = [\"x\"], tools = [\"serch\"]",
-            "hooks[0].tools: there is no tool serch; use some of",
+            "hook 1: tools: there is no tool serch; use some of",
         ),
         (
             "on = \"output\", command = [\"x\"], tools = [\"search\"]",
-            "hooks[0].tools has a meaning with on = \"tool\"",
+            "hook 1: tools has a meaning with on = \"tool\"",
         ),
     ] {
         let place = Place::new(&[]).with_model(&model);

@@ -17,9 +17,14 @@ end
 
 local bufnr, client
 
-test('the server attaches to a file by the lines of the README', function()
+test('the lines of the README say that the program is not there, and attach it to a file where it is', function()
   remember_exit('askls')
   h.follow_readme()
+  local path = vim.env.PATH
+  vim.env.PATH = h.root
+  vim.cmd('Ask anything')
+  contains('cannot run `askls`', h.notes[1], 'the message')
+  vim.env.PATH = path
   bufnr, client = h.open('askls')
   equal('askls', client.server_info.name, 'serverInfo.name')
   equal(h.root, vim.fs.normalize(client.root_dir), 'root')

@@ -316,11 +316,11 @@ test('the words that had come stay in the window after :AskStop', function()
   end, 'the client to go')
 end)
 
---- The window with a question of the plugin's own.
-local function question_window()
+--- The window with a question of the plugin's own: about a command, or the one that offers `answer`.
+local function question_window(answer)
   for _, window in ipairs(vim.api.nvim_list_wins()) do
     local text = table.concat(h.text(vim.api.nvim_win_get_buf(window)), '\n')
-    if text:find('1: Allow once', 1, true) then
+    if text:find(answer or '1: Allow once', 1, true) then
       return window, text
     end
   end
@@ -332,7 +332,9 @@ local function ask_to_run(command, settings)
   askls.setup({ cmd = h.cmd, settings = vim.tbl_extend('force', h.commanding_model_settings(command), settings or {}) })
   h.open('askls')
   vim.cmd('Ask ' .. command)
-  wait(question_window, 'the question')
+  wait(function()
+    return question_window()
+  end, 'the question')
 end
 
 local function stop_server()
@@ -394,6 +396,30 @@ test('who types is not interrupted by a question', function()
   wait(function()
     return not question_window()
   end, 'the question to go')
+  stop_server()
+end)
+
+test('a review closes with the question that was asked over it, and the cursor is in the file again', function()
+  vim.ui.select = h.builtin_select
+  -- What earlier tests have set stays.
+  askls.setup({ cmd = h.cmd, settings = { model = 'offline' } })
+  local file = h.open('askls')
+  vim.cmd('Ask replace `hello` with `welcome` in main.rs')
+  wait(function()
+    return question_window('2: Review')
+  end, 'the question')
+  vim.api.nvim_feedkeys('2\r', 'xt', false)
+  wait(function()
+    return question_window('2: Reject')
+  end, 'the question over the review')
+  vim.api.nvim_feedkeys('q', 'xt', false)
+  wait(function()
+    return not question_window('2: Reject')
+  end, 'the question to go')
+  equal(file, vim.api.nvim_get_current_buf(), 'the buffer with the cursor')
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    equal(nil, vim.w[window].askls_document, 'a window with the review')
+  end
   stop_server()
 end)
 

@@ -93,6 +93,27 @@ fn hints_show_the_places_of_edits_until_they_are_decided() {
 }
 
 #[test]
+fn a_document_that_is_opened_again_has_its_hints_again() {
+    let (project, model) = (project(), model());
+    let client = asked(Client::start(&project, &model));
+    let expected = [
+        r#"2:0-2:1 4 agent edit: replaces 1 line by 2: "C 1…""#,
+        r#"5:0-5:1 4 agent edit: adds 1 line: "g""#,
+    ];
+    wait_hints(&client, &expected);
+    let published = client.seen("textDocument/publishDiagnostics").len();
+
+    // As Neovim does on `:e`, dropping the hints that it had.
+    client.close("/x.txt");
+    client.open("/x.txt");
+    client.wait_until("hints once more", |received: &[Received]| {
+        let hints = received.iter().filter(|one| one.message["method"] == "textDocument/publishDiagnostics");
+        (hints.count() > published).then_some(())
+    });
+    wait_hints(&client, &expected);
+}
+
+#[test]
 fn of_very_many_hints_the_last_says_how_many_more() {
     let numbers = |from: usize| (0..240).map(|n| format!("{}\n", n * 10 + n % 2 * from)).collect::<String>();
     let project = Project::new(&format!("//- /x.txt\n{}", numbers(1)));

@@ -195,6 +195,7 @@ fn tokens_are_summed_over_the_steps() {
             [
                 call("read_file", json!({"path": "a.txt"})).usage(100, 10, 20, 5),
                 text("A.").usage(150, 90, 7, 2),
+                text("A."),
             ],
         );
         let mut client = Client::start(&Project::new("//- /a.txt\nA\n"), &model);
@@ -208,5 +209,9 @@ fn tokens_are_summed_over_the_steps() {
                 "reasoningTokens": 7
             })
         );
+        // A server that counts nothing.
+        let usage = &client.ask("And?")["usage"];
+        assert_eq!(usage["estimated"], true, "{usage}");
+        assert!(usage["inputTokens"].as_u64() > Some(0), "{usage}");
     });
 }

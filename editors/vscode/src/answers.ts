@@ -6,6 +6,8 @@ export interface AskResult {
   answer?: string;
   stopReason?: string;
   limit?: string;
+  /** Whose fault it is that no model could be asked. */
+  fault?: string;
   detail?: string;
   background?: boolean;
   threadId?: string;
@@ -78,7 +80,9 @@ function column(): vscode.ViewColumn {
 function text(prompt: string, result: AskResult): string {
   const parts = [`# ${prompt.replace(/\s+/g, ' ')}`];
   if (result.answer) parts.push(result.answer.trimEnd());
-  if (result.stopReason !== 'answer') {
+  if (result.fault === 'settings') {
+    parts.push(`> **The settings cannot work.** ${result.detail ?? ''}`.trimEnd());
+  } else if (result.stopReason !== 'answer') {
     const reason = [result.stopReason, result.limit].filter(Boolean).join(': ').replaceAll('_', ' ');
     parts.push(`> **Not finished: ${reason}.** ${result.detail ?? ''}`.trimEnd());
   } else if (result.detail) {

@@ -82,26 +82,27 @@ impl Asked {
 
     /// The answers and what they mean, for who has not seen them yet.
     pub(super) fn help(&self) -> String {
-        let lines: Vec<_> =
-            self.choices.iter().map(|choice| format!("  {} = {}", choice.key, choice.meaning)).collect();
-        lines.join("\n")
+        let lines = self.choices.iter().map(|choice| format!("  {} = {}\n", choice.key, choice.meaning));
+        format!("{}Allow it? [{}] ", lines.collect::<String>(), self.keys().join("/"))
     }
 
     /// The answers in short. What is kept differs from question to question, so it is said each time.
     pub(super) fn prompt(&self) -> String {
-        let keys: Vec<_> = self.choices.iter().map(|choice| choice.key.to_string()).collect();
         let kept = self.choices.iter().find(|choice| choice.key == 'p');
         let kept = kept.map(|choice| format!(" (p = {})", choice.meaning)).unwrap_or_default();
-        format!("Allow it? [{}]{kept} ", keys.join("/"))
+        format!("Allow it? [{}]{kept} ", self.keys().join("/"))
     }
 
     /// What is said to an answer that is none of them.
     pub(super) fn again(&self) -> String {
-        let keys: Vec<_> = self.choices.iter().map(|choice| choice.key.to_string()).collect();
-        match keys.split_last() {
+        match self.keys().split_last() {
             Some((last, others)) => format!("Please answer {} or {last}: ", others.join(", ")),
             None => String::new(),
         }
+    }
+
+    fn keys(&self) -> Vec<String> {
+        self.choices.iter().map(|choice| choice.key.to_string()).collect()
     }
 }
 
@@ -113,11 +114,13 @@ impl Choice {
 
 /// What a yes for the rest of the run is about, as its grant has it.
 fn granted(question: &Question) -> &'static str {
-    match question.effect {
-        Effect::Execute => "this command",
-        Effect::Network => "this page",
-        Effect::Edit => "edits of this kind, each of them shown",
-        Effect::Read | Effect::Stop => "this tool",
+    match (question.effect, &question.leading_out) {
+        (Effect::Execute, _) => "this command",
+        (Effect::Network, _) => "this page",
+        (Effect::Read, Some(_)) => "reading at this place",
+        (Effect::Edit, Some(_)) => "editing at this place",
+        (Effect::Edit, None) => "edits of this kind, each of them shown",
+        (Effect::Read, None) | (Effect::Stop, _) => "this tool",
     }
 }
 
@@ -184,9 +187,27 @@ mod tests {
               a = this command, for the rest of this run
               p = always in this project: `command: npm test` with any further words
               ? = this help
+            Allow it? [y/n/a/p/?] 
             Allow it? [y/n/a/p/?] (p = always in this project: `command: npm test` with any further words) 
             Please answer y, n, a, p or ?: "#]]
         .assert_eq(&format!("{}\n{}\n{}\n{}", asked.text(), asked.help(), asked.prompt(), asked.again()));
+    }
+
+    #[test]
+    fn a_yes_to_a_place_outside_is_about_that_place() {
+        let outside = |effect| {
+            let place = Some("outside the workspace, at /etc/hosts".to_owned());
+            let question = Question { effect, leading_out: place, ..question("/etc/hosts") };
+            Asked::about(&question, None).help().lines().nth(2).map(str::to_owned)
+        };
+        assert_eq!(
+            outside(Effect::Read).as_deref(),
+            Some("  a = reading at this place, for the rest of this run")
+        );
+        assert_eq!(
+            outside(Effect::Edit).as_deref(),
+            Some("  a = editing at this place, for the rest of this run")
+        );
     }
 
     #[test]

@@ -65,5 +65,10 @@ pub(super) fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<St
         StopReason::ProviderError(_) => "error",
         _ => stop_reason.as_str(),
     };
-    Some(format!("{kind}: {}", detail.unwrap_or(words)))
+    // A thread does not go on here.
+    let here = match stop_reason {
+        StopReason::Limit(Limit::OutputTokens) => " (here: ask in parts, or with a larger max_output_tokens)",
+        _ => "",
+    };
+    Some(format!("{kind}: {}{here}", detail.unwrap_or(words)))
 }

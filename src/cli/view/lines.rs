@@ -18,6 +18,29 @@ pub(super) fn one_line(text: &str, longest: usize) -> String {
     line
 }
 
+/// The arguments of a call on one line, at most `longest` characters of them. The blanks in their texts are what the call
+/// is about, and stay.
+pub(super) fn arguments_on_one_line(json: &str, longest: usize) -> String {
+    let mut line = String::new();
+    let (mut is_text, mut is_escaped, mut had_blank) = (false, false, false);
+    for (count, c) in json.trim().chars().enumerate() {
+        if count == longest {
+            line.push('…');
+            break;
+        }
+        let is_blank = !is_text && c.is_whitespace();
+        if c == '"' && !is_escaped {
+            is_text = !is_text;
+        }
+        is_escaped = c == '\\' && !is_escaped;
+        if !(is_blank && had_blank) {
+            line.push(if is_blank { ' ' } else { c });
+        }
+        had_blank = is_blank;
+    }
+    line
+}
+
 /// A text whose control characters a terminal will not obey, nor those that change the order in which it is shown: a
 /// file that the model quotes could hide or fake lines. What joins the parts of a letter stays.
 pub(super) fn printable(text: &str) -> String {

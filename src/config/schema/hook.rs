@@ -62,7 +62,7 @@ pub(super) fn tables(entries: &[Value]) -> Result<Vec<HookTable>, String> {
         return Err(format!("hooks may hold at most {MOST_HOOKS} tables"));
     }
     let tables = entries.iter().enumerate();
-    tables.map(|(index, entry)| table(&format!("hooks[{index}]"), entry)).collect()
+    tables.map(|(index, entry)| table(&format!("hook {}", index + 1), entry)).collect()
 }
 
 fn table(place: &str, entry: &Value) -> Result<HookTable, String> {
@@ -79,32 +79,32 @@ fn table(place: &str, entry: &Value) -> Result<HookTable, String> {
     }
     let fits = |name: &str, fit: fn(&Value) -> bool| members.get(name).is_none_or(fit);
     if !members.get("on").is_some_and(fit::<HookKind>) {
-        return Err(format!("{place}.on must be one of input, tool, tool_output, output"));
+        return Err(format!("{place}: on must be one of input, tool, tool_output, output"));
     }
     if !members.get("command").is_some_and(fit::<Shell>) {
         return Err(format!(
-            "{place}.command must be a list such as [\"python3\", \"check.py\"]: the program and its arguments"
+            "{place}: command must be a list such as [\"python3\", \"check.py\"]: the program and its arguments"
         ));
     }
     if !fits("timeout", fit::<Seconds>) {
-        return Err(format!("{place}.timeout must be a number of seconds from 0.001 to 86400"));
+        return Err(format!("{place}: timeout must be a number of seconds from 0.001 to 86400"));
     }
     let table: HookTable = serde_json::from_value(entry.clone())
-        .map_err(|_| format!("{place}.tools must be a list of names of tools, such as [\"run_command\"]"))?;
+        .map_err(|_| format!("{place}: tools must be a list of names of tools, such as [\"run_command\"]"))?;
     match &table.tools {
         None => {}
         Some(_) if !table.on.is_of_calls() => {
-            return Err(format!("{place}.tools has a meaning with on = \"tool\" or \"tool_output\" only"));
+            return Err(format!("{place}: tools has a meaning with on = \"tool\" or \"tool_output\" only"));
         }
         Some(tools) if tools.is_empty() => {
-            return Err(format!("{place}.tools names no tool: leave it out for all of them"));
+            return Err(format!("{place}: tools names no tool: leave it out for all of them"));
         }
         Some(tools) => {
             // A check of a tool that there is not would never be asked.
             if let Some(name) = tools.iter().find(|name| !tools::NAMES.contains(&name.as_str())) {
                 let name: String = name.chars().take(super::LONGEST_NAME).collect();
                 return Err(format!(
-                    "{place}.tools: there is no tool {name}; use some of {}",
+                    "{place}: tools: there is no tool {name}; use some of {}",
                     tools::NAMES.join(", ")
                 ));
             }

@@ -12,7 +12,7 @@ use super::{
     read::{ReadFile, read},
     scene::Scene,
     section::{Section, counted, distinct, numbered, ticked},
-    terms::{JUDGING, Term, terms},
+    terms::{JUDGING, Term, stem, terms},
     wish::{BeyondKind, Target},
     words::tokens,
 };
@@ -23,6 +23,12 @@ const QUOTED: usize = 12;
 /// Lines that are quoted before and after a passage.
 const BEFORE: usize = 3;
 const AFTER: usize = 6;
+
+/// Letters that a part of a file's name has at least: fewer stand in any name.
+const LEAST_OF_NAME: usize = 4;
+
+/// Files that are told by their names at most.
+const MOST_NAMED: usize = 8;
 
 /// The passages that bear on a question; for what is `beyond` this model, after saying so.
 pub(super) fn answer(
@@ -85,6 +91,11 @@ pub(super) fn answer(
     if passages.is_empty() {
         files::append_sentence(&mut section.headline, &format!("Nothing was found for {looked_for}."));
         section.paragraph("All files were searched, in any case and for other forms of the words too.");
+        if !evidence.named.is_empty() {
+            let named: Vec<_> = evidence.named.iter().map(|path| ticked(path)).collect();
+            section.paragraph(&format!("Files with such a name: {}.", named.join(", ")));
+        }
+        section.files = evidence.named;
         section.paragraph(
             &evidence.error.map(|error| format!("A search did not work: {error}.")).unwrap_or_default(),
         );
@@ -169,6 +180,18 @@ struct Evidence {
     rarity: Vec<f64>,
     /// Why a search gave nothing.
     error: Option<String>,
+    /// Files that are named like a term, which no line need hold.
+    named: Vec<String>,
+}
+
+/// The files in whose names a term stands, in any form of it.
+fn named_like(terms: &[Term], tree: &Listing) -> Vec<String> {
+    let stems: Vec<_> = terms.iter().map(|term| stem(&term.shown.to_lowercase())).collect();
+    let is_like = |path: &&str| {
+        let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+        stems.iter().any(|stem| stem.chars().count() >= LEAST_OF_NAME && name.contains(stem))
+    };
+    tree.files().filter(is_like).take(MOST_NAMED).map(str::to_owned).collect()
 }
 
 /// The file tree and the lines of each term are asked for in one step. A term that stands in more lines than a search
@@ -204,7 +227,7 @@ fn gather(terms: &[Term], board: &Board<'_>) -> Result<Evidence, Needed> {
             lines.add(&matches_of(&outcome));
         }
     }
-    Ok(Evidence { lines, rarity, error })
+    Ok(Evidence { lines, rarity, error, named: named_like(terms, &tree) })
 }
 
 fn matches_of(outcome: &Outcome) -> Matches {

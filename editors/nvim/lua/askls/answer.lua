@@ -29,6 +29,9 @@ local function ending(result)
   if result.stopReason == 'answer' then
     return result.detail and ('> **Note:** %s'):format(result.detail)
   end
+  if result.fault == 'settings' then
+    return ('> **The settings cannot work.** %s'):format(result.detail or '')
+  end
   local reason = result.limit and ('%s (%s)'):format(result.stopReason, result.limit) or result.stopReason
   return ('> **Not finished: %s.** %s'):format(reason:gsub('_', ' '), result.detail or '')
 end

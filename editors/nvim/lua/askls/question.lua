@@ -11,17 +11,21 @@ function M.has_no_picker()
   return vim.endswith(debug.getinfo(vim.ui.select, 'S').source, 'vim/ui.lua')
 end
 
+---@param actions { title: string }[]
+---@param title string
+local function offers(actions, title)
+  return vim.iter(actions):any(function(action)
+    return action.title == title
+  end)
+end
+
 --- What closing a question means, by its answers: the server takes it for a no where it asks for a yes.
 ---@param actions { title: string }[]
 local function closing(actions)
-  local offers = {}
-  for _, action in ipairs(actions) do
-    offers[action.title] = true
-  end
-  if offers.Deny then
+  if offers(actions, 'Deny') then
     return 'which means no'
   end
-  return offers.Reject and 'which leaves the edits proposed' or 'which changes nothing'
+  return offers(actions, 'Reject') and 'which leaves the edits proposed' or 'which changes nothing'
 end
 
 --- The rows that lines take in a window as wide as the screen.
@@ -39,6 +43,7 @@ end
 function M.ask(client_id, params)
   local asking = assert(coroutine.running())
   local actions = params.actions or {}
+  local is_about_edits = offers(actions, 'Reject')
   local lines = vim.split(params.message, '\n')
   table.insert(lines, '')
   local before = #lines
@@ -75,6 +80,12 @@ function M.ask(client_id, params)
       local was_in = vim.api.nvim_get_current_win() == window
       if vim.api.nvim_win_is_valid(window) then
         vim.api.nvim_win_close(window, true)
+      end
+      if was_in and is_about_edits and vim.api.nvim_win_is_valid(from) and vim.w[from].askls_from then
+        -- The review that the question was asked over goes with it.
+        local file = vim.w[from].askls_from
+        vim.api.nvim_win_close(from, true)
+        from = file
       end
       if was_in and vim.api.nvim_win_is_valid(from) then
         vim.api.nvim_set_current_win(from)

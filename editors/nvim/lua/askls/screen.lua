@@ -119,15 +119,19 @@ local function on_document(_, params)
   elseif params.takeFocus then
     vim.api.nvim_set_current_win(window)
   end
+  if from ~= window then
+    vim.w[window].askls_from = from
+  end
   vim.api.nvim_win_set_buf(window, bufnr)
   vim.api.nvim_win_call(window, function()
     vim.cmd.edit({ bang = true }) -- its file may have been written anew
   end)
   vim.api.nvim_win_set_height(window, math.min(vim.api.nvim_buf_line_count(bufnr) + QUESTION_HEIGHT, MAX_HEIGHT))
   vim.keymap.set('n', 'q', function()
+    local file = vim.w.askls_from
     vim.cmd.close()
-    if vim.api.nvim_win_is_valid(from) then
-      vim.api.nvim_set_current_win(from)
+    if file and vim.api.nvim_win_is_valid(file) then
+      vim.api.nvim_set_current_win(file)
     end
   end, { buffer = bufnr, desc = 'Close what the agent shows, and go back' })
   return { success = true }

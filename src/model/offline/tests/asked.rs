@@ -373,6 +373,17 @@ fn more_things_than_are_answered_are_not_dropped_in_silence() {
 }
 
 #[test]
+fn a_file_that_is_named_like_what_no_line_says_is_told() {
+    let shop = "//- shop.py\nprice = 2\n//- checks/test_shop.py\nassert price\n";
+    let answer = answer(shop, "why does the parser test fail?");
+    assert!(
+        answer.contains("Nothing was found for ") && answer.contains("Files with such a name: "),
+        "{answer}"
+    );
+    assert!(answer.contains("`checks/test_shop.py`"), "{answer}");
+}
+
+#[test]
 fn what_is_beyond_this_model_is_said_and_its_words_are_not_looked_for() {
     check(
         &[
