@@ -17,6 +17,7 @@ mod json_depth;
 pub mod messages;
 pub mod offline;
 pub mod options;
+mod patterns;
 #[doc(hidden)]
 pub mod replay;
 pub mod responses;

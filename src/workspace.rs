@@ -26,6 +26,7 @@ pub mod position;
 pub mod review;
 mod roots;
 pub mod search;
+pub(crate) mod secrets;
 mod shared_ends;
 mod spelling;
 mod suggest;
@@ -141,6 +142,10 @@ impl Workspace {
         if let Some(document) = self.open_document(path) {
             if document.text.len() as u64 > disk::MAX_READ_BYTES {
                 return Err(FileError::TooLarge(path.to_string()));
+            }
+            // What was typed and is not saved.
+            if path.is_secret_with(&document.text) {
+                return Err(FileError::Secret(path.to_string()));
             }
             return Ok(FileText::of_buffer(&document));
         }

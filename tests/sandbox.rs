@@ -168,7 +168,8 @@ impl Answer {
     fn assert_refused(&self, by: &str) {
         assert!(!self.text.starts_with("exit code 0"), "{}", self.text);
         assert!(self.text.contains(by), "{by} is not in {}", self.text);
-        assert!(self.text.contains("note: this may be the sandbox"), "{}", self.text);
+        let notes = ["note: this may be the sandbox", "note: the sandbox hides "];
+        assert!(notes.iter().any(|note| self.text.contains(note)), "{}", self.text);
     }
 
     #[track_caller]
@@ -244,11 +245,15 @@ fn a_secret_in_the_workspace_cannot_be_read_and_what_comes_beside_it_can() {
         place.write("home/project/.env", "SECRET=1\n");
         place.write("home/project/deep/er/server.pem", "pem\n");
         place.write("home/project/.env.example", "SECRET=\n");
+        place.write("home/project/packages/secrets/package.json", "{\"name\": \"secrets\"}\n");
+        place.write("home/project/ca.pem", "-----BEGIN CERTIFICATE-----\n");
         if !place.has_namespaces() {
             return;
         }
         place.run("cat .env").await.assert_refused("Permission denied");
         place.run("cd deep/er && cat server.pem").await.assert_refused("Permission denied");
+        place.run("cat packages/secrets/package.json").await.assert_printed("{\"name\": \"secrets\"}");
+        place.run("cat ca.pem").await.assert_printed("-----BEGIN CERTIFICATE-----");
         place.run("mv .env env").await.assert_refused("Device or resource busy");
         place.run("cat .env.example; echo new >new.txt; cat new.txt").await.assert_printed("SECRET=\nnew");
         assert_eq!(fs::read_to_string(place.path("home/project/.env")).unwrap(), "SECRET=1\n");
@@ -397,10 +402,18 @@ fn what_editors_run_by_themselves_cannot_be_changed() {
         place.write("home/project/.vscode/tasks.json", "{}");
         place.write("home/project/.envrc", "");
         place.write("home/project/.askls/config.toml", "");
+        place.write("home/project/sub/.cargo/config.toml", "");
+        place.write("home/project/.githooks/pre-commit", "");
         if !place.has_namespaces() {
             return;
         }
-        for file in [".vscode/tasks.json", ".vscode/new.json", ".askls/config.toml"] {
+        for file in [
+            ".vscode/tasks.json",
+            ".vscode/new.json",
+            ".askls/config.toml",
+            "sub/.cargo/config.toml",
+            ".githooks/new",
+        ] {
             place.run(&format!("echo x >{file}")).await.assert_refused("Read-only file system");
         }
         // Where the command runs is no way around.

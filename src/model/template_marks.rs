@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     ModelError, ModelEvent,
     client::WholeDecoder,
+    patterns::constant,
     sse::{Decoder, Ending, Progress},
 };
 use crate::protocol::{AgentMessage, Item, Raw, Reasoning, ToolCall, ToolOutput, Usage, UserMessage};
@@ -25,8 +26,8 @@ const SHELTER: char = '\u{2063}';
 const OPENERS: [char; 3] = ['<', '[', ']'];
 
 /// The marks of the templates that are used most, and of what is built like them.
-static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
+static MARK: LazyLock<Regex> = LazyLock::new(|| {
+    constant(concat!(
         // ChatML, Llama 3, Phi, Command, GLM, Kimi, harmony; DeepSeek.
         r"<\|[\w./-]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>",
         // Gemma 4, whose marks begin with the bar or end with it; EXAONE; MiniMax; Seed. Letters beyond ASCII would make the
@@ -44,7 +45,6 @@ static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
         // What would not come back as it was.
         r"|[<\[\]]\x{2063}",
     ))
-    .ok()
 });
 
 /// The history with no mark in any text of it; borrowed when there is none, which is the rule.
@@ -104,11 +104,10 @@ fn sheltered_item(item: &Item) -> Option<Item> {
 
 /// A text with the unseen character in each mark.
 fn broken(text: &str) -> Cow<'_, str> {
-    let Some(mark) = MARK.as_ref() else { return Cow::Borrowed(text) };
     let mut shown = String::new();
     let mut rest = 0;
     // All that begins a mark is one byte long. What ends one may begin the next.
-    while let Some(found) = mark.find_at(text, rest) {
+    while let Some(found) = MARK.find_at(text, rest) {
         let behind_opener = found.start() + 1;
         shown.push_str(text.get(rest..behind_opener).unwrap_or_default());
         shown.push(SHELTER);

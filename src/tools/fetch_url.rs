@@ -76,8 +76,10 @@ impl Tool for FetchUrl {
     fn preview(args: &Args, _roots: &[PathBuf]) -> String {
         // Which hosts are named does not change what an address means.
         match address::read(&args.url) {
-            Ok((url, host)) => format!("read from {}: {}", visible_path(&host), visible_path(url.as_str())),
-            Err(_) => visible_path(&args.url),
+            Ok((url, host)) => {
+                format!("read from {}: {}", visible_path(&host), shortened(&visible_path(url.as_str())))
+            }
+            Err(_) => shortened(&visible_path(&args.url)),
         }
     }
 
@@ -106,6 +108,26 @@ impl Tool for FetchUrl {
             answer = getting => answer,
         }
     }
+}
+
+/// Characters of an address that a question shows whole, and how many of a longer one at either end: with the host before it,
+/// what an editor shows in a question.
+const MAX_SHOWN: usize = 600;
+const SHOWN_START: usize = 400;
+const SHOWN_END: usize = 120;
+
+/// An address without its middle where it is long, and how much that is. No key is cut in two.
+fn shortened(address: &str) -> String {
+    let length = address.chars().count();
+    let at = |count: usize| address.char_indices().nth(count).map_or(address.len(), |(at, _)| at);
+    if length <= MAX_SHOWN {
+        return address.to_owned();
+    }
+    let start = keys::end_beside_key(address, at(SHOWN_START));
+    let end = keys::start_beside_key(address, at(length - SHOWN_END)).max(start);
+    let (start, end) = (address.get(..start).unwrap_or_default(), address.get(end..).unwrap_or_default());
+    let left_out = length - start.chars().count() - end.chars().count();
+    format!("{start}… ({left_out} characters are left out here) …{end}")
 }
 
 /// Whether an address, or what it means once it is decoded, holds what looks like a key.

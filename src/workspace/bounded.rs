@@ -45,6 +45,20 @@ pub(crate) fn read_in_place(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
     read_all(file, most)
 }
 
+/// The first bytes of the regular file at `path`, at most `most`.
+///
+/// # Errors
+/// What else it is.
+pub(crate) fn read_start(path: &Path, most: u64) -> Result<Vec<u8>, Unread> {
+    let mut bytes = Vec::new();
+    match open_regular(path, u64::MAX)?.take(most).read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        // A file that has nothing yet is a place to wait at.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(Unread::Special),
+        Err(error) => Err(error.into()),
+    }
+}
+
 fn open_regular(path: &Path, most: u64) -> Result<File, Unread> {
     // Looked at before it is opened: to open a device may do something.
     check(&fs::metadata(path)?, most)?;

@@ -15,8 +15,13 @@ mod shapes;
 
 use std::{borrow::Cow, ops::Range};
 
+use regex::Regex;
+
 pub use held::HeldKeys;
 pub use known::{KnownKeys, MaskedWriter};
+
+pub(in crate::workspace) use held::is_made_value as is_made;
+pub(in crate::workspace) use shapes::{PLACEHOLDERS, holds_random};
 
 /// What stands in the place of a key. No file says it by chance: a text that has it more often than the one before was
 /// made from what the model was shown, and would overwrite a key.
@@ -72,6 +77,12 @@ pub fn masked_as_in<'a>(said: &'a str, text: &str) -> Cow<'a, str> {
         }
     }
     masked
+}
+
+/// Compiles a pattern of this program: what is looked for must not go unseen without a word.
+#[expect(clippy::expect_used, reason = "only called with constants, each of which a test compiles")]
+pub(super) fn constant(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a constant pattern")
 }
 
 /// Whether a text may have keys of several lines, of which each alone does not say what it is.

@@ -14,7 +14,7 @@ use std::{
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-use super::guard;
+use super::secrets;
 
 /// A place inside the workspace, or outside where the user allowed it (or an open buffer that is no file). Two that are equal are the same file.
 #[derive(Clone, Debug)]
@@ -54,11 +54,19 @@ impl FilePath {
         &self.shown
     }
 
-    /// Whether it holds secrets by its name: nothing of it goes to a model, and no agent changes it.
+    /// Whether it holds secrets, as its name or the disk says: nothing of it goes to a model, and no agent changes it.
     pub fn is_secret(&self) -> bool {
         match self.disk() {
-            Some(disk) => guard::is_secret(disk),
-            None => guard::is_secret_buffer(&self.shown),
+            Some(disk) => secrets::is_secret(disk),
+            None => secrets::is_secret_buffer(&self.shown),
+        }
+    }
+
+    /// Whether it would if this were its text.
+    pub(crate) fn is_secret_with(&self, text: &str) -> bool {
+        match self.disk() {
+            Some(disk) => secrets::is_secret_with(disk, text),
+            None => secrets::is_secret_buffer(&self.shown),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a command's words name on the disk: inside the workspace or not, and what kind of file. For the policy, which
-//! decides from it whether a command needs a question; nothing is opened here but a repository's settings.
+//! decides from it whether a command needs a question; nothing is opened here but a repository's settings, and what a name
+//! alone does not tell to be a secret.
 
 use std::{
     collections::VecDeque,
@@ -12,6 +13,7 @@ use ignore::WalkBuilder;
 use super::{
     FileError, Surroundings, TurnFiles, guard, paths,
     roots::{Located, Outside},
+    secrets,
 };
 
 /// Entries below a folder that are looked at for secrets: some milliseconds. A larger folder counts as if it held some.
@@ -105,7 +107,7 @@ impl TurnFiles {
         match paths::real(&path) {
             Ok(real) => self.place_of(real, Some(&path)),
             Err(_) => {
-                let is_secret = guard::is_secret(&path);
+                let is_secret = secrets::is_secret(&path);
                 Place::Outside { real: paths::normalized(&path), nature: by_secret(is_secret) }
             }
         }
@@ -113,7 +115,7 @@ impl TurnFiles {
 
     fn place_of(&self, real: PathBuf, written: Option<&Path>) -> Place {
         // A link's own name counts as well as that of the file behind it.
-        let is_secret = guard::is_secret(&real) || written.is_some_and(guard::is_secret);
+        let is_secret = secrets::is_secret(&real) || written.is_some_and(secrets::is_secret);
         let roots = self.workspace().roots();
         let relative = roots.iter().filter_map(|root| real.strip_prefix(root).ok());
         match relative.min_by_key(|rest| rest.components().count()).map(Path::to_owned) {
@@ -172,7 +174,7 @@ pub fn shows_secrets(path: &Path, below: Below) -> bool {
         let is_link = |entry: &ignore::DirEntry| entry.depth() > 0 && entry.path_is_symlink();
         walked > MAX_WALKED
             || entry.is_ok_and(|entry| {
-                guard::is_secret(entry.path()) || below == Below::Linked && is_link(&entry)
+                secrets::is_secret(entry.path()) || below == Below::Linked && is_link(&entry)
             })
     })
 }
@@ -192,7 +194,7 @@ pub fn secrets_below(roots: &[PathBuf]) -> Vec<PathBuf> {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && !guard::is_filled(&entry.file_name()) {
                 folders.push_back(entry.path());
-            } else if !kind.is_dir() && guard::is_secret(&entry.path()) {
+            } else if !kind.is_dir() && secrets::is_secret(&entry.path()) {
                 found.push(entry.path());
             }
         }
@@ -381,7 +383,7 @@ mod tests {
             (".env", ""),
             ("src/a.rs", ""),
             ("node_modules/x/.env", ""),
-            ("tls/server.pem", ""),
+            ("tls/server.pem", "hush"),
         ]);
         let mut found = secrets_below(std::slice::from_ref(&root));
         assert_eq!(found.first(), Some(&root.join(".env")));
@@ -394,7 +396,7 @@ mod tests {
         let (_dir, _, root) = project(&[
             ("src/a.rs", ""),
             ("web/.env", ""),
-            ("tls/server.pem", ""),
+            ("tls/server.pem", "hush"),
             ("let-in/.env", ""),
             ("let-in/.ignore", "!.env\n"),
         ]);

@@ -6,7 +6,7 @@ use super::{
     FileError, FilePath, guard,
     overlay::Overlay,
     paths::{self, Style},
-    spelling,
+    secrets, spelling,
 };
 
 /// Where a path leads.
@@ -206,7 +206,7 @@ impl Roots {
         let real =
             paths::real(&path).map_err(|error| FileError::Io(written.to_owned(), error.to_string()))?;
         // A link's own name counts as well as that of the file behind it.
-        let is_secret = (guard::is_secret(&path) || guard::is_secret(&real)) && !real.is_dir();
+        let is_secret = (secrets::is_secret(&path) || secrets::is_secret(&real)) && !real.is_dir();
         let open = || FilePath::file(&real, &real.to_string_lossy());
         let is_open = self.is_empty() && overlay.by_real_path(&real).is_some();
         match self.file(&real).or_else(|| is_open.then(open)) {

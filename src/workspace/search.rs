@@ -191,7 +191,7 @@ impl AsRef<[u8]> for Content {
 
 fn content(found: &Found) -> Option<Content> {
     if let Some(text) = &found.text {
-        return Some(Content::Text(Arc::clone(text)));
+        return (!found.path.is_secret_with(text)).then(|| Content::Text(Arc::clone(text)));
     }
     disk::read_searchable(found.path.disk()?).map(Content::Bytes)
 }

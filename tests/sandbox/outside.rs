@@ -131,11 +131,19 @@ fn a_hidden_file_that_git_takes_for_changed_is_told_of() {
         if !place.has_namespaces() {
             return;
         }
-        let note = "note: the sandbox hides .env: ";
-        for command in ["git status --short", "git diff --stat"] {
+        let note = "note: the sandbox hides .env from commands";
+        for command in
+            ["git status --short", "git diff --stat", "git add -A", "git commit -am x", "git stash"]
+        {
             let answer = place.run(command).await;
-            assert!(answer.text.contains(note), "{}", answer.text);
+            assert!(
+                answer.text.contains(note) && answer.text.contains("\"unsandboxed\": true"),
+                "{}",
+                answer.text
+            );
         }
+        let answer = place.run("ls -A; echo read .env first").await;
+        assert!(!answer.text.contains("note: "), "{}", answer.text);
         let answer = place.run("git log --format=%s").await;
         answer.assert_printed("one");
     });

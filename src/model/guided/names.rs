@@ -4,9 +4,12 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
 
-use crate::model::offline::{
-    outputs::{Listing, Matches},
-    words,
+use crate::model::{
+    offline::{
+        outputs::{Listing, Matches},
+        words,
+    },
+    patterns::constant,
 };
 
 use super::{
@@ -111,9 +114,8 @@ pub(super) fn is_end_of(name: &str, file: &str) -> bool {
 
 /// The file that the face says is open.
 fn open_file(context: &str) -> Option<&str> {
-    static OPEN: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?m)^The user has (.+) open\.$").ok());
-    OPEN.as_ref()?.captures(context)?.get(1).map(|path| path.as_str())
+    static OPEN: LazyLock<Regex> = LazyLock::new(|| constant(r"(?m)^The user has (.+) open\.$"));
+    OPEN.captures(context)?.get(1).map(|path| path.as_str())
 }
 
 /// The names with those first that hold most of what the question is about; among equals their order stays.

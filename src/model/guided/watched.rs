@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use crate::{
     model::{
         Finish, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, Room, ToolChoice,
-        ToolSpec, http::Seen,
+        ToolSpec, http::Seen, patterns::constant,
     },
     protocol::{Item, Usage},
 };
@@ -284,14 +284,13 @@ fn holds_call(text: &str, tools: &[ToolSpec]) -> bool {
 
 /// Whether a text is nothing but the announcement of a look at the files.
 fn announces_call(text: &str) -> bool {
-    static ANNOUNCEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(
+    static ANNOUNCEMENT: LazyLock<Regex> = LazyLock::new(|| {
+        constant(
             r"(?is)^\s*(?:(?:sure|okay|ok|certainly|of course|first|to [^.]{0,120}),?[!.]?\s*)*(?:i will|i'll|i'm going to|i am going to|i need to|let me|let us|let's|we need to|we will)\s+(?:(?:first|now|start by|begin by|need to|use the \w+ tool to)\s+)*(?:read|look|list|search|check|open|examine|inspect|call|use|find|reading|looking|listing|searching|checking|opening)\b",
         )
-        .ok()
     });
     let is_short = text.chars().count() <= HELD_CHARS;
-    is_short && ANNOUNCEMENT.as_ref().is_some_and(|announcement| announcement.is_match(text))
+    is_short && ANNOUNCEMENT.is_match(text)
 }
 
 /// A request that outlives the one who made it.

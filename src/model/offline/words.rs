@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+pub(super) use crate::model::patterns::constant;
+
 /// What a token of the prompt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) enum Kind {
@@ -46,12 +48,6 @@ impl Token {
     pub(in crate::model) fn is_quoted(&self) -> bool {
         self.kind == Kind::Quoted
     }
-}
-
-/// Compiles a pattern of this program.
-#[expect(clippy::expect_used, reason = "only called with constants, each of which a test compiles")]
-pub(super) fn constant(pattern: &'static str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern")
 }
 
 /// Splits a prompt into tokens. Total: every input has tokens, and no text is lost but white space and punctuation.

@@ -4,7 +4,7 @@ mod html;
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use reqwest::Url;
 
 use crate::tools::output::one_line;
@@ -83,12 +83,15 @@ pub(super) fn must_be_text(media: &str, bytes: Option<u64>) -> Result<(), String
 /// # Errors
 /// When it is no text.
 pub(super) fn read(body: &[u8], media: &str, charset: Option<&str>, url: &Url) -> Result<Page, String> {
-    let is_wide = Encoding::for_bom(body).is_some_and(|(encoding, _)| encoding != UTF_8);
     let start = body.get(..LOOKED_AT).unwrap_or(body);
-    if start.starts_with(b"%PDF-") || !is_wide && start.contains(&0) {
+    let wide = wide(start, charset);
+    if start.starts_with(b"%PDF-") || wide.is_none() && start.contains(&0) {
         return Err(no_text(media, Some(body.len() as u64)));
     }
-    let text = decoded(body, charset);
+    let text = match wide {
+        Some(encoding) => encoding.decode(body).0,
+        None => decoded(body, charset),
+    };
     let is_html = match kind(media) {
         Kind::Html => true,
         Kind::Unsaid => begins_as_html(&text),
@@ -117,9 +120,39 @@ fn no_text(media: &str, bytes: Option<u64>) -> String {
     format!("this is {kind}{size} and no text, which cannot be shown")
 }
 
-/// By its byte order mark, what the server says, what the page says, and else as UTF-8 or what most old pages are.
+/// The character set of two bytes that a text has: by its byte order mark, what the server says if the bytes bear it out, or by how
+/// the bytes look, of which in most texts every other one is zero.
+fn wide(start: &[u8], charset: Option<&str>) -> Option<&'static Encoding> {
+    if let Some((encoding, _)) = Encoding::for_bom(start) {
+        return Some(encoding).filter(|encoding| *encoding != UTF_8);
+    }
+    let said = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+    let pairs = start.chunks_exact(2);
+    let (mut first, mut second, count) = (0, 0, pairs.len());
+    for pair in pairs {
+        first += usize::from(pair.first() == Some(&0));
+        second += usize::from(pair.last() == Some(&0));
+    }
+    // Of an English page nearly all, of one in Chinese those of its marks and numbers.
+    let most = |zeros: usize, others: usize| count > 1 && zeros * 5 >= count * 4 && others * 5 <= count;
+    match said {
+        _ if first + second == 0 && std::str::from_utf8(start).is_ok() => None,
+        Some(said) if said == UTF_16LE && second >= first => Some(UTF_16LE),
+        Some(said) if said == UTF_16BE && first >= second => Some(UTF_16BE),
+        _ if most(second, first) => Some(UTF_16LE),
+        _ if most(first, second) => Some(UTF_16BE),
+        // `utf-16` is read as the little end first, and means the other to some.
+        Some(said) if said == UTF_16LE => Some(UTF_16BE),
+        Some(said) if said == UTF_16BE => Some(UTF_16LE),
+        _ => None,
+    }
+}
+
+/// Of what has one byte a character, or a changing number: by what the server says, what the page says, and else as UTF-8 or what most old pages are.
 fn decoded<'a>(body: &'a [u8], charset: Option<&str>) -> Cow<'a, str> {
     let said = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+    // What has two bytes a character was seen to have them.
+    let said = said.filter(|encoding| ![UTF_16LE, UTF_16BE].contains(encoding));
     let encoding = said.or_else(|| said_inside(body)).unwrap_or_else(|| {
         match std::str::from_utf8(body) {
             Ok(_) => UTF_8,
@@ -183,6 +216,18 @@ mod tests {
             "<?xml version='1.0' encoding='latin1'?><a>é</a>"
         );
         assert_eq!(text(b"<meta charset=utf-16>a", "text/html"), "a");
+        for (bytes, content_type) in [
+            (&b"h\0i\0"[..], "text/plain; charset=utf-16le"),
+            (b"\0h\0i", "text/plain; charset=utf-16be"),
+            (b"\0h\0i", "text/plain; charset=utf-16"),
+            (b"h\0i\0", "text/plain; charset=utf-8"),
+            (b"<\0b\0>\0h\0i\0", "text/html"),
+        ] {
+            assert_eq!(text(bytes, content_type), "hi", "{content_type}");
+        }
+        assert_eq!(text(b"\x8a\x9e\x65\xe5", "text/plain; charset=utf-16be"), "語日");
+        assert_eq!(text(b"\x9e\x8a\xe5\x65", "text/plain; charset=utf-16le"), "語日");
+        assert_eq!(text(b"one byte each", "text/plain; charset=utf-16le"), "one byte each");
         assert_eq!(text("größ".as_bytes().strip_suffix(b"\x9f").unwrap(), ""), "grö\u{fffd}");
     }
 

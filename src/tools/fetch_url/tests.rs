@@ -125,7 +125,7 @@ fn nothing_is_fetched_unless_it_is_switched_on() {
 }
 
 #[test]
-fn a_question_shows_the_host_and_then_the_whole_address() {
+fn a_question_shows_the_host_and_then_the_address() {
     assert_eq!(
         prepared(Settings::default(), "https://Docs.rs/a?b=c").preview,
         "read from docs.rs: https://docs.rs/a?b=c"
@@ -134,6 +134,23 @@ fn a_question_shows_the_host_and_then_the_whole_address() {
         prepared(Settings::default(), "https://аррӏе.com/\u{202e}x").preview,
         "read from xn--80ak6aa92e.com: https://xn--80ak6aa92e.com/%E2%80%AEx"
     );
+}
+
+#[test]
+fn a_question_shows_both_ends_of_a_long_address_and_says_what_it_leaves_out() {
+    let long = format!("https://docs.rs/{}/end?q=1", "a".repeat(1_500));
+    let preview = prepared(Settings::default(), &long).preview;
+    assert!(preview.starts_with("read from docs.rs: https://docs.rs/aaa"), "{preview}");
+    assert!(
+        preview.ends_with("a/end?q=1") && preview.contains("a… (1004 characters are left out here) …a"),
+        "{preview}"
+    );
+    assert!(preview.chars().count() < 700);
+    // Of a key at a cut nothing is shown that its mask would not cover.
+    let key = "ghp_0123456789abcdefghij0123456789abcdefgh";
+    let with_key = format!("https://docs.rs/{}/{key}/{}", "a".repeat(370), "b".repeat(1_500));
+    let preview = prepared(Settings::default(), &with_key).preview;
+    assert!(!preview.contains("ghp_0"), "{preview}");
 }
 
 #[test]

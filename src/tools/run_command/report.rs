@@ -68,6 +68,8 @@ impl Report {
         if let Some(network) = self.network_in_sandbox {
             let output = &finished.record.text;
             let hint = match finished.has_failed() {
+                // What is known for certain is told already.
+                true if finished.notes.contains(sandbox::UNSANDBOXED) => None,
                 true => sandbox::hint(output, network, self.reaches_out),
                 false => sandbox::kept_settings(output).map(str::to_owned),
             };

@@ -51,6 +51,9 @@ const REFUSALS: [&str; 16] = [
 /// Words by which git says that its settings were kept from it, in the middle of something that it ends all the same.
 const KEPT_SETTINGS: [&str; 2] = ["could not write config file", "could not lock config file"];
 
+/// What a call has to say to run without the sandbox.
+pub(super) const UNSANDBOXED: &str = "\"unsandboxed\": true";
+
 /// Where programs leave what they need for a while, beside the folder that the user may have set for it.
 pub const TEMPORARY_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 

@@ -10,7 +10,10 @@ use std::{ops::Range, sync::LazyLock};
 
 use regex::{Captures, Regex};
 
-use super::shapes::{PLACEHOLDERS, different};
+use super::{
+    constant,
+    shapes::{PLACEHOLDERS, different},
+};
 
 /// `scheme://user:password@host`; a password may have an `@` in it, and its host stands behind the last one.
 const USER_AND_HOST: &str = r#"[A-Za-z][A-Za-z0-9+.-]{1,20}://(?<user>[^\s:/@?#"'`<>{}()\\]{0,100}):(?<password>[^\s/?#"'`<>{}()\\]{1,200})@[\w\[%]"#;
@@ -18,8 +21,7 @@ const USER_AND_HOST: &str = r#"[A-Za-z][A-Za-z0-9+.-]{1,20}://(?<user>[^\s:/@?#"
 /// `?password=` and `&token=`.
 const QUERY: &str = r#"[?&](?i:password|passwd|passphrase|pwd|pass|secret|client_?secret|token|access_?token|auth_?token|refresh_?token|api_?key)=(?<password>[^\s&;,#"'`<>{}()\[\]\\]{1,400})"#;
 
-static ADDRESSES: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| [USER_AND_HOST, QUERY].iter().filter_map(|address| Regex::new(address).ok()).collect());
+static ADDRESSES: LazyLock<Vec<Regex>> = LazyLock::new(|| [USER_AND_HOST, QUERY].map(constant).to_vec());
 
 /// Characters of the shortest password; what is shorter is an example, and protects nothing.
 const SHORTEST: usize = 6;

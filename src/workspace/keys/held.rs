@@ -89,7 +89,7 @@ fn value_in(line: &str) -> Option<&str> {
     let line = line.trim();
     let behind_name = line.split_once(['=', ':']).map(|(_, value)| value);
     let value = plain(behind_name.filter(|value| !value.trim_matches('=').is_empty()).unwrap_or(line));
-    is_value(value).then_some(value)
+    is_made_value(value).then_some(value)
 }
 
 /// A value without what it is quoted with.
@@ -97,7 +97,8 @@ fn plain(value: &str) -> &str {
     value.trim().trim_end_matches([',', ';']).trim_matches(['"', '\'', '`'])
 }
 
-fn is_value(value: &str) -> bool {
+/// Whether a value is long enough, and looks made by a machine.
+pub(in crate::workspace) fn is_made_value(value: &str) -> bool {
     (SHORTEST..=LONGEST).contains(&value.len())
         && !value.contains(char::is_whitespace)
         && !value.contains("://")

@@ -10,6 +10,8 @@ use std::{ops::Range, sync::LazyLock};
 
 use regex::{Regex, bytes};
 
+use super::constant;
+
 /// What every line that begins or ends a private key has.
 const MARK: &str = "PRIVATE KEY";
 
@@ -39,36 +41,41 @@ const BEGINNINGS: &[&str] = &[
 
 /// A key that says so itself, from its beginning to the end of its line: long enough to be no constant of a program that
 /// reads keys.
-static FIRST: LazyLock<Option<bytes::Regex>> = LazyLock::new(|| {
+static FIRST: LazyLock<bytes::Regex> = LazyLock::new(|| {
     let beginnings = BEGINNINGS.join("|");
-    bytes::Regex::new(&format!("(?-u)(?:{beginnings})[A-Za-z0-9+/]{{20,}}={{0,2}}")).ok()
+    constant_bytes(&format!("(?-u)(?:{beginnings})[A-Za-z0-9+/]{{20,}}={{0,2}}"))
 });
 
+#[expect(clippy::expect_used, reason = "a constant, which a test compiles")]
+fn constant_bytes(pattern: &str) -> bytes::Regex {
+    bytes::Regex::new(pattern).expect("a constant pattern")
+}
+
 /// A stretch of the key's own text. Its lines have 64 or 76 characters; a quoted piece may be shorter.
-static STRETCH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/]{24,}={0,2}").ok());
+static STRETCH: LazyLock<Regex> = LazyLock::new(|| constant(r"[A-Za-z0-9+/]{24,}={0,2}"));
 
 /// The last of several pieces in one line, which may be short, right behind another one.
-static LAST_PIECE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"^(?:\\r)?\\n([A-Za-z0-9+/]{2,23}={0,2})(?:\\|-|["'`]|$)"#).ok());
+static LAST_PIECE: LazyLock<Regex> =
+    LazyLock::new(|| constant(r#"^(?:\\r)?\\n([A-Za-z0-9+/]{2,23}={0,2})(?:\\|-|["'`]|$)"#));
 
 /// A line that has nothing else: but for what a tool puts before it (a number, a place, a sign of a diff), and for how a
 /// program quotes it.
-static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static LINE: LazyLock<Regex> = LazyLock::new(|| {
     let before = r#"(?:[^\n]{0,200}?\d[:\t -])?[\s"'`+>|*#/-]*"#;
     let behind = r#"(?:\\[nr])*["'`,;+)\\\s]*"#;
-    Regex::new(&format!("^{before}([A-Za-z0-9+/]{{2,}}={{0,2}}){behind}$")).ok()
+    constant(&format!("^{before}([A-Za-z0-9+/]{{2,}}={{0,2}}){behind}$"))
 });
 
 /// What may stand between the beginning and the key.
-static HEADER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"^[\s\d:"'`+>|*#/-]*(?:[A-Z][A-Za-z-]{2,30}: |(?:\\n)?["'`]?\s*$)"#).ok());
+static HEADER: LazyLock<Regex> =
+    LazyLock::new(|| constant(r#"^[\s\d:"'`+>|*#/-]*(?:[A-Z][A-Za-z-]{2,30}: |(?:\\n)?["'`]?\s*$)"#));
 
 /// The first line of a key that is followed is as long as any but the last.
 const MIN_FIRST: usize = 32;
 
 /// Whether there may be a private key.
 pub(super) fn is_in(text: &[u8]) -> bool {
-    has_mark(text) || FIRST.as_ref().is_some_and(|first| first.is_match(text))
+    has_mark(text) || FIRST.is_match(text)
 }
 
 fn has_mark(text: &[u8]) -> bool {
@@ -125,7 +132,7 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
 
 /// Keys that say themselves what they are.
 fn firsts(text: &str) -> Vec<Range<usize>> {
-    let found = FIRST.iter().flat_map(|first| first.find_iter(text.as_bytes()));
+    let found = FIRST.find_iter(text.as_bytes());
     let begins = |place: &Range<usize>| {
         let before = text.get(..place.start).unwrap_or_default();
         !before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/'))
@@ -161,7 +168,7 @@ fn follow<'a>(lines: impl Iterator<Item = &'a (usize, &'a str)>, from: From, pla
             _ if is_in_key || from == From::End => return,
             _ => {
                 headers += 1;
-                let is_header = HEADER.as_ref().is_some_and(|header| header.is_match(line));
+                let is_header = HEADER.is_match(line);
                 if !is_header || headers > MAX_HEADER_LINES {
                     return;
                 }
@@ -194,18 +201,18 @@ fn ends_line_quoted(text: &str) -> bool {
 /// The parts of a line that are the key's own, where several of its lines are quoted in one.
 fn stretches(start: usize, line: &str) -> Vec<Range<usize>> {
     let mut places = Vec::new();
-    for found in STRETCH.iter().flat_map(|stretch| stretch.find_iter(line)) {
+    for found in STRETCH.find_iter(line) {
         let (before, rest) = (line.get(..found.start()), line.get(found.end()..));
         // The letter of a line end as programs and JSON write it.
         let is_escaped = before.is_some_and(|before| before.ends_with('\\'));
         places.push(start + found.start() + usize::from(is_escaped)..start + found.end());
-        let last = LAST_PIECE.as_ref().and_then(|last| last.captures(rest?)?.get(1));
+        let last = rest.and_then(|rest| LAST_PIECE.captures(rest)?.get(1));
         places.extend(last.map(|last| start + found.end() + last.start()..start + found.end() + last.end()));
     }
     places
 }
 
 fn key_line(start: usize, line: &str) -> Option<Range<usize>> {
-    let found = LINE.as_ref()?.captures(line)?.get(1)?;
+    let found = LINE.captures(line)?.get(1)?;
     Some(start + found.start()..start + found.end())
 }

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::LazyLock};
 
 use regex::Regex;
 
-use super::addresses;
+use super::{addresses, constant};
 
 /// Keys as the services make them that are used most: they tell themselves by how they begin. What stands before one may
 /// be anything but a letter or a digit, which would make it a part of a word.
@@ -59,17 +59,16 @@ const BY_PLACE: &[&str] = &[
     r#"(?i:authorization["']?\s{0,3}[:=,]\s{0,3}["']?(?:bearer|basic|token))\s([A-Za-z0-9._~/+=-]{20,})"#,
 ];
 
-static BEGINNINGS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(&format!("(?-u:{})", BY_BEGINNING.join("|"))).ok());
+static BEGINNINGS: LazyLock<Regex> = LazyLock::new(|| constant(&format!("(?-u:{})", BY_BEGINNING.join("|"))));
 
 static PLACES: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| BY_PLACE.iter().filter_map(|place| Regex::new(place).ok()).collect());
+    LazyLock::new(|| BY_PLACE.iter().map(|place| constant(place)).collect());
 
 /// A key is random: of its characters at least so many differ. Placeholders (`sk-xxxxxxxx`) repeat a few.
 const MIN_DIFFERENT: usize = 8;
 
 /// Words that placeholders and the examples of services' own documents have.
-pub(super) const PLACEHOLDERS: &[&str] =
+pub(in crate::workspace) const PLACEHOLDERS: &[&str] =
     &["example", "your", "placeholder", "xxxx", "changeme", "redacted", "dummy", "sample", "test-key"];
 
 /// Letters in a row without a digit that are no word any more.
@@ -92,7 +91,7 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
 fn places_in(line: &str) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut from = 0;
-    while let Some(found) = BEGINNINGS.as_ref().and_then(|beginnings| beginnings.find_at(line, from)) {
+    while let Some(found) = BEGINNINGS.find_at(line, from) {
         if !begins_word(line, found.start()) || !is_random(found.as_str()) {
             // What it begins with is one byte in every shape.
             from = found.start() + 1;
@@ -134,7 +133,7 @@ pub(super) fn different(text: &str) -> usize {
 }
 
 /// Whether any part is no word: a cheap look that spares most lines of code the expensive ones.
-fn holds_random(text: &str) -> bool {
+pub(in crate::workspace) fn holds_random(text: &str) -> bool {
     let mut parts = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
     parts.any(|part| {
         let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();

@@ -23,6 +23,7 @@ use std::{
 };
 
 use super::{Sandbox, report::Wall};
+use crate::workspace::guard;
 use plan::{Network, Walls};
 use repositories::Held;
 
@@ -121,6 +122,18 @@ pub(super) fn not_looked_at(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Stri
 fn relative(path: &Path, roots: &[PathBuf]) -> Option<String> {
     let relative = roots.iter().find_map(|root| path.strip_prefix(root).ok())?;
     Some(relative.to_str()?.to_owned()).filter(|path| !path.is_empty())
+}
+
+/// Whether what lies at a path runs unasked, by the names of its part in the root.
+fn is_run_unasked(path: &Path, roots: &[PathBuf]) -> bool {
+    let below = roots.iter().find_map(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+    let mut ends = below.iter().rev();
+    let name = Path::new(ends.next().unwrap_or_default());
+    // Folders above that say so are not looked into, but those of version control.
+    match ends.next().filter(|folder| repositories::system(folder).is_none()) {
+        Some(folder) => guard::is_run_unasked(&Path::new(folder).join(name)),
+        None => guard::is_run_unasked(name),
+    }
 }
 
 fn lies_in(path: &Path, roots: &[PathBuf]) -> bool {

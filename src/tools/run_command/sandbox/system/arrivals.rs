@@ -18,7 +18,7 @@ use std::{
 use super::{
     beneath::{self, Found, Kind},
     hidden::MAX_LOOKED_AT,
-    lies_in,
+    is_run_unasked, lies_in,
     repositories::{self, GIT, HOOKS, MAX_SETTINGS_BYTES, OF_REPOSITORY, Shape},
     settings,
 };
@@ -239,7 +239,7 @@ impl Look<'_> {
                 repositories::names_of(system).iter().for_each(|name| self.names(&path.join(name)));
             }
             (Some(_), Kind::File | Kind::Link) => self.pointer(path, kind),
-            (None, _) if guard::is_run_unasked(Path::new(name)) => {
+            (None, _) if is_run_unasked(path, &self.survey.roots) => {
                 self.run_unasked.insert(path.to_owned());
             }
             (None, Kind::Folder) => return !guard::is_filled(name),

@@ -5,17 +5,17 @@ use std::{
     collections::{BTreeSet, VecDeque},
     fs,
     os::unix::fs::{DirEntryExt as _, FileTypeExt as _, MetadataExt as _},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use rustix::fs::Access;
 
 use super::{
     arrivals::Survey,
-    lies_in,
+    is_run_unasked, lies_in,
     repositories::{self, Held, Shape},
 };
-use crate::workspace::guard;
+use crate::workspace::{git_index, guard, paths, secrets};
 
 /// Entries of the workspace that are looked at for secrets, those nearest to the top first: some 50 ms of work.
 pub(super) const MAX_LOOKED_AT: usize = 100_000;
@@ -23,6 +23,9 @@ pub(super) const MAX_LOOKED_AT: usize = 100_000;
 /// Most places that are hidden in the workspace; each is a mount, which takes some microseconds at every start of a
 /// command.
 const MAX_PLACES: usize = 2_000;
+
+/// Repositories in what is not looked through that are looked at for each that has them.
+const MAX_LINKS: usize = 500;
 
 /// Most sockets of other programs that are hidden.
 const MAX_SOCKETS: usize = 2_000;
@@ -87,10 +90,13 @@ fn looked_through(roots: &[PathBuf], home: Option<&Path>) -> Found {
             let path = entry.path();
             let name = entry.file_name();
             shape.see(&name);
-            let is_run = guard::is_run_unasked(Path::new(&name));
+            let is_run = is_run_unasked(&path, roots);
             if let Some(system) = repositories::system(&name) {
                 found.survey.knows(&path);
                 if let Some(real) = target(&path).filter(|real| *real == path || lies_in(real, roots)) {
+                    if system == repositories::GIT {
+                        folders.extend(links_in_filled(&real, &folder).map(|link| (link, above)));
+                    }
                     match real.is_dir() {
                         true => found.held.version_control(system, real, path.parent(), home, roots),
                         false => found.held.fixed.push(real),
@@ -103,7 +109,7 @@ fn looked_through(roots: &[PathBuf], home: Option<&Path>) -> Found {
                 } else if !guard::is_filled(&name) {
                     folders.push_back((path, above));
                 }
-            } else if guard::is_secret(path.strip_prefix(above).unwrap_or(&path)) {
+            } else if secrets::is_secret_by(path.strip_prefix(above).unwrap_or(&path), &path) {
                 if is_run {
                     found.survey.knows(&path);
                 }
@@ -119,6 +125,21 @@ fn looked_through(roots: &[PathBuf], home: Option<&Path>) -> Found {
         }
     }
     found
+}
+
+/// The folders of a working tree that are repositories of their own, as git's index has it, where they lie in what is not looked
+/// through: git goes into them all the same.
+fn links_in_filled(repository: &Path, tree: &Path) -> impl Iterator<Item = PathBuf> {
+    let links = git_index::links(repository).into_iter();
+    let is_plain = |link: &PathBuf| link.components().all(|part| matches!(part, Component::Normal(_)));
+    let links = links.filter(move |link| is_plain(link) && link.iter().any(guard::is_filled));
+    let tree = tree.to_owned();
+    links.map(move |link| tree.join(link)).filter(|link| !is_behind_link(link)).take(MAX_LINKS)
+}
+
+/// Whether another place is meant than the path says.
+fn is_behind_link(path: &Path) -> bool {
+    paths::real(path).is_ok_and(|real| real != path)
 }
 
 /// Further names in the workspace of the files that hold secrets, where these say that they have some: through a hard link the
@@ -238,4 +259,57 @@ fn reachable(path: &Path) -> Option<PathBuf> {
     let kind = fs::metadata(&real).ok()?.file_type();
     let is_open = rustix::fs::access(&real, Access::WRITE_OK).is_ok();
     (kind.is_dir() || (kind.is_socket() && is_open)).then_some(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(folder: &Path, arguments: &[&str]) {
+        let mut git = std::process::Command::new("git");
+        git.arg("-C").arg(folder).args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "protocol.file.allow=always",
+        ]);
+        assert!(git.args(arguments).output().unwrap().status.success(), "git {arguments:?}");
+    }
+
+    #[test]
+    fn a_repository_that_another_one_has_in_a_filled_folder_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let inner = root.join("node_modules/x");
+        fs::create_dir_all(&inner).unwrap();
+        for folder in [&root, &inner] {
+            git(folder, &["init", "-q"]);
+        }
+        git(&inner, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        let fixed = |home: Option<&Path>| in_workspace(std::slice::from_ref(&root), home).held.fixed;
+        assert!(!fixed(None).contains(&inner.join(".git/config")));
+        git(&root, &["add", "-f", "node_modules/x"]);
+        assert!(fixed(None).contains(&inner.join(".git/config")));
+    }
+
+    #[test]
+    fn what_the_users_own_settings_of_git_name_in_the_workspace_is_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let (root, home) = (dir.join("project"), dir.join("home"));
+        fs::create_dir_all(root.join("hooks")).unwrap();
+        fs::create_dir_all(home.join(".config/git")).unwrap();
+        git(&dir, &["init", "-q", "project"]);
+        fs::write(root.join("team.gitconfig"), "").unwrap();
+        let include = format!("[include]\n\tpath = {}\n", root.join("team.gitconfig").display());
+        fs::write(home.join(".gitconfig"), "[core]\n\thooksPath = hooks\n").unwrap();
+        fs::write(home.join(".config/git/config"), include).unwrap();
+        let fixed = |home: Option<&Path>| in_workspace(std::slice::from_ref(&root), home).held.fixed;
+        for named in [root.join("hooks"), root.join("team.gitconfig")] {
+            assert!(!fixed(None).contains(&named));
+            assert!(fixed(Some(&home)).contains(&named), "{}", named.display());
+        }
+    }
 }

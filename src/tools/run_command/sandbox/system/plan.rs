@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::arrivals::Survey;
+use super::{super::UNSANDBOXED, arrivals::Survey};
 
 /// The walls around one command. Each that is named is put up, or the command does not run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,21 +116,48 @@ impl Plan {
         }
     }
 
-    /// What is to be said of hidden files that an output speaks of; `None` when it speaks of none. Programs that find a file and cannot
-    /// read it say so in words of their own, and git takes it for changed.
+    /// What is to be said of hidden files that got in a command's way; `None` where its output does not say that any did. A text that only
+    /// has their names says nothing of it. Programs that find a file and cannot read it say so in words of their own, and git takes
+    /// it for changed.
     pub(in crate::tools::run_command) fn hidden_in(&self, output: &str) -> Option<String> {
         /// Most that are named; the others are of the same kind.
         const MOST: usize = 10;
-        let is_said = |path: &&String| names(output, path);
-        let said: Vec<&str> =
-            self.hidden_here.iter().filter(is_said).take(MOST).map(String::as_str).collect();
-        (!said.is_empty()).then(|| {
-            format!(
-                "\nnote: the sandbox hides {}: it cannot be read or changed by commands, and git shows it as changed though it is \
-                 not; the user can open it with sandbox_write",
-                said.join(", ")
-            )
-        })
+        if self.hidden_here.is_empty() {
+            return None;
+        }
+        let lines: Vec<(String, Telling)> =
+            output.lines().filter_map(|line| Some((line.to_lowercase(), Telling::of(line)?))).collect();
+        let found = |wanted: Telling| -> Vec<&str> {
+            let is_said = |path: &&String| {
+                let path = path.to_lowercase();
+                lines.iter().any(|(line, telling)| *telling == wanted && names(line, &path))
+            };
+            self.hidden_here.iter().filter(is_said).take(MOST).map(String::as_str).collect()
+        };
+        let refused = found(Telling::Refusal);
+        if !refused.is_empty() {
+            return Some(format!(
+                "\nnote: the sandbox hides {} from commands, since it may hold secrets, so this command could not do its work with \
+                 it. Leave it out, or call run_command again with {UNSANDBOXED} and the reason; the user is asked, and can open it \
+                 to commands for good with sandbox_write",
+                refused.join(", ")
+            ));
+        }
+        let shown = found(Telling::Change);
+        let is_stopped = lines.iter().any(|(_, telling)| *telling == Telling::Stop);
+        if shown.is_empty() && !is_stopped {
+            return None;
+        }
+        let hidden = match shown.is_empty() {
+            false => shown,
+            true => self.hidden_here.iter().take(MOST).map(String::as_str).collect(),
+        };
+        Some(format!(
+            "\nnote: the sandbox hides {} from commands, since it may hold secrets: where git tracks it, git takes it for changed though \
+             it is not, and cannot add, stash or overwrite it. For that call run_command again with {UNSANDBOXED} and the reason; the \
+             user is asked, and can open it to commands for good with sandbox_write",
+            hidden.join(", ")
+        ))
     }
 
     /// Records that end with NUL, which no path holds: a word, a blank, and what it is about.
@@ -207,6 +234,62 @@ impl Plan {
     }
 }
 
+/// What a line says of a file that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Telling {
+    /// It could not be read or written.
+    Refusal,
+    /// Git takes it for changed.
+    Change,
+    /// Some file, which need not be named, is changed, and git does not go on for it.
+    Stop,
+}
+
+/// How programs say the first, in small letters.
+const REFUSED: &[&str] = &[
+    "permission denied",
+    "operation not permitted",
+    "device or resource busy",
+    "eacces",
+    "eperm",
+    "ebusy",
+    "unsupported file type",
+    "can only add regular files",
+    "unable to process path",
+    "unable to unlink",
+    "unable to index",
+    "cannot hash",
+];
+/// How git says the last.
+const STOPPED: &[&str] = &[
+    "you have unstaged changes",
+    "your index contains uncommitted changes",
+    "please commit or stash them",
+    "your local changes",
+    "contains modified or untracked files",
+];
+
+impl Telling {
+    fn of(line: &str) -> Option<Self> {
+        let small = line.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
+        // In the two columns of a short status, in a long one, and as a list of names.
+        let mut columns = line.chars();
+        let is_short = matches!(columns.next(), Some(' ' | 'M' | 'A' | 'R' | 'C'))
+            && matches!(columns.next(), Some('M' | 'T'))
+            && columns.next() == Some(' ');
+        let is_changed = is_short
+            || ["modified:", "typechange:"].iter().any(|word| small.trim_start().starts_with(word))
+            || ["M\t", "T\t"].iter().any(|start| line.starts_with(start));
+        match () {
+            () if has(REFUSED) => Some(Self::Refusal),
+            () if is_changed => Some(Self::Change),
+            () if has(STOPPED) => Some(Self::Stop),
+            () => None,
+        }
+    }
+}
+
 /// Whether a text has a path as a word of its own or the end of one: `.env` stands in ` M a/.env`, not in `.env.example`.
 fn names(text: &str, path: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
@@ -272,6 +355,38 @@ mod tests {
             (".env_2", false),
         ] {
             assert_eq!(names(text, ".env"), is_named, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_hidden_file_is_told_of_where_it_was_in_the_way_and_not_where_it_is_only_named() {
+        let plan = Plan { hidden_here: vec![".env".to_owned(), "web/.env".to_owned()], ..Plan::default() };
+        let told = |output: &str| {
+            let note = plan.hidden_in(output)?;
+            assert!(note.contains(UNSANDBOXED), "{note}");
+            Some(note.split_once("hides ").unwrap().1.split_once(" from").unwrap().0.to_owned())
+        };
+        for (output, hidden) in [
+            ("error: .env: can only add regular files, symbolic links or git-directories\nfatal: x", ".env"),
+            ("error: .env: unsupported file type\nfatal: Unable to process path .env", ".env"),
+            ("error: unable to unlink old 'web/.env': Device or resource busy", ".env, web/.env"),
+            ("cat: .env: Permission denied", ".env"),
+            (" M .env\n M a.txt", ".env"),
+            ("\tmodified:   .env\n", ".env"),
+            ("M\t.env\n", ".env"),
+            ("error: cannot rebase: You have unstaged changes.", ".env, web/.env"),
+        ] {
+            assert_eq!(told(output).as_deref(), Some(hidden), "{output}");
+        }
+        for output in [
+            "Copy .env.example to .env first.",
+            ".\n..\n.env\na.txt",
+            "rm '.env'",
+            " .env | 1 +",
+            "cat: b.txt: Permission denied",
+            "?? .env",
+        ] {
+            assert_eq!(told(output), None, "{output}");
         }
     }
 

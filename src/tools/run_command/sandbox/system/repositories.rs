@@ -35,6 +35,9 @@ const MAX_MODULE_DEPTH: usize = 6;
 /// Git's own files of settings are far smaller.
 pub(super) const MAX_SETTINGS_BYTES: u64 = 256 << 10;
 
+/// The user's own settings of git, which hold in every repository, below the home folder.
+const SETTINGS_OF_USER: [&str; 2] = [".gitconfig", ".config/git/config"];
+
 /// How deep settings may name further settings; git goes no deeper.
 const MAX_INCLUDES: usize = 10;
 
@@ -104,7 +107,11 @@ impl Held {
         if system == GIT {
             let mut left = MAX_MODULES;
             let tree = tree.or(folder.parent()).unwrap_or(&folder).to_owned();
-            self.named(&folder.join("config"), &tree, home, roots, MAX_INCLUDES);
+            let of_user =
+                home.into_iter().flat_map(|home| SETTINGS_OF_USER.iter().map(|name| home.join(name)));
+            for settings in of_user.chain([folder.join("config")]) {
+                self.named(&settings, &tree, home, roots, MAX_INCLUDES);
+            }
             self.trees(&folder.join("worktrees"), &mut left);
             self.modules(&folder.join("modules"), MAX_MODULE_DEPTH, &mut left);
             self.repositories.push(folder.clone());

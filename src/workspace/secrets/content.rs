@@ -1,0 +1,542 @@
+//! Whether a text holds a secret, for files whose names leave it open: a key that shows by its shape, or a password or
+//! token that is assigned to a name that says so. What stands for one (`${TOKEN}`, `{{ .Values.password }}`, `changeme`),
+//! what is encrypted, and what names a place or a kind instead, is none.
+//!
+//! A password behind a name that does not say so, and one of several words, look like other settings and are not found.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use regex::Regex;
+
+use crate::workspace::keys::{self, constant};
+
+/// What a file is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Keys and certificates in PEM armour, which says what it holds.
+    Armour,
+    /// Names and values.
+    Data,
+    /// A program: only what is quoted is a value.
+    Code,
+    /// Nothing says of a word what it is.
+    Words,
+}
+
+/// Whether the beginning of a file holds a secret. What is no text may.
+pub(super) fn holds_secret(bytes: &[u8], form: Form) -> bool {
+    let Some(text) = text(bytes) else { return true };
+    if text.trim().is_empty() {
+        return false;
+    }
+    let begins = |line: &str| line.contains(BEGIN);
+    text.lines().any(|line| begins(line) && line.contains("PRIVATE KEY"))
+        || matches!(keys::masked(text), Cow::Owned(_))
+        || match form {
+            Form::Armour => !text.lines().any(begins),
+            Form::Words => are_words(text) || assigns(text, form),
+            Form::Data | Form::Code => assigns(text, form) || is_manifest_with_values(text),
+        }
+}
+
+/// How armour begins.
+const BEGIN: &str = "-----BEGIN ";
+
+/// The text up to the last whole character; `None` for other bytes.
+fn text(bytes: &[u8]) -> Option<&str> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    (!text.contains('\0')).then_some(text)
+}
+
+/// Whether each line is one word: a password by itself, or some of them.
+fn are_words(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.all(|line| !line.contains(char::is_whitespace) && !stands_for_value(line, &[]))
+}
+
+/// A name, what assigns, and a value in quotes or up to the next blank.
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r#"([A-Za-z_][A-Za-z0-9_.-]*)[\\"'\]]{0,3}[ \t]{0,20}(?:=>|:=|=|:)[ \t]{0,20}("[^"\n]*"|'[^'\n]*'|`[^`\n]*`|[^\s,;]+)"#,
+    )
+});
+
+/// The same as an element.
+static ELEMENT: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"<([A-Za-z_][A-Za-z0-9_.-]*)[^<>\n]{0,200}>([^<>\n]+)</"));
+
+/// What every name of a secret has in it.
+static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+    constant("(?i)pass|pwd|pw|secret|token|credential|key|auth|pat|jwt|cookie|webhook|pin|otp")
+});
+
+/// Bytes of the shortest value that may be one whatever its name is, or less.
+const SHORTEST_MADE: usize = 20;
+
+/// A cheap look that spares most files the one at each of their lines.
+fn may_assign(text: &str) -> bool {
+    text.split_ascii_whitespace().any(|word| word.len() >= SHORTEST_MADE) || NAMES.is_match(text)
+}
+
+fn assigns(text: &str, form: Form) -> bool {
+    if !may_assign(text) {
+        return false;
+    }
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let mut from = 0;
+        while let Some(found) = ASSIGNED.captures_at(line, from) {
+            let (Some(name), Some(value)) = (found.get(1), found.get(2)) else { break };
+            // A value may be a line of its own: `"--token=abc"`.
+            from = value.start() + usize::from(value.as_str().starts_with(['"', '\'', '`']));
+            // Without a blank before it, a value is one whatever follows: `PASSWORD=x command`.
+            let before = line.get(name.end()..value.start()).unwrap_or_default();
+            let rest = line.get(value.end()..).filter(|_| before.ends_with([' ', '\t'])).unwrap_or_default();
+            let block = if BLOCKS.contains(&value.as_str()) { lines.peek() } else { None };
+            let is_secret = match block {
+                Some(next) => is_value_of(name.as_str(), next.trim(), "", form),
+                None => is_value_of(name.as_str(), value.as_str(), rest, form),
+            };
+            if is_secret {
+                return true;
+            }
+        }
+        let mut elements =
+            ELEMENT.captures_iter(line).filter_map(|found| Some((found.get(1)?, found.get(2)?)));
+        if elements.any(|(name, value)| is_value_of(name.as_str(), value.as_str(), "", form)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// How YAML says that a value stands in the lines below.
+const BLOCKS: &[&str] = &["|", "|-", "|+", ">", ">-", ">+"];
+
+/// What a name says of its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    Password,
+    Token,
+    /// A key of some kind, or what else may be one.
+    Key,
+    /// A sum, a name, or what everybody may know.
+    Public,
+    Nothing,
+}
+
+/// Characters of the shortest value of each that counts.
+const SHORTEST_PASSWORD: usize = 4;
+const SHORTEST_TOKEN: usize = 8;
+
+const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passwort", "passphrase", "passcode", "pwd"];
+const PASSWORD_WORDS: &[&str] = &["pass", "pw"];
+const TOKEN_ENDINGS: &[&str] = &[
+    "token",
+    "tokens",
+    "secret",
+    "secrets",
+    "credential",
+    "credentials",
+    "apikey",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+    "authkey",
+];
+/// Words before `key` that say that it is one that is kept.
+const KEPT_KEYS: &[&str] = &[
+    "secret",
+    "private",
+    "api",
+    "access",
+    "auth",
+    "encryption",
+    "signing",
+    "master",
+    "account",
+    "license",
+    "ssh",
+    "deploy",
+    "storage",
+    "service",
+    "client",
+    "app",
+];
+const KEY_WORDS: &[&str] = &["key", "keys", "auth", "pat", "jwt", "cookie", "webhook", "pin", "otp"];
+/// Of what anybody may see, however random it looks.
+const PUBLIC_WORDS: &[&str] = &[
+    "integrity",
+    "checksum",
+    "digest",
+    "hash",
+    "sha1",
+    "sha256",
+    "sha512",
+    "sum",
+    "commit",
+    "rev",
+    "revision",
+    "ref",
+    "etag",
+    "id",
+    "ids",
+    "uuid",
+    "guid",
+    "ca",
+    "cert",
+    "certs",
+    "certificate",
+    "certificates",
+    "crt",
+    "pem",
+    "public",
+    "pub",
+    "pubkey",
+    "csr",
+    "signature",
+    "sig",
+    "fingerprint",
+    "fp",
+    "mac",
+    "nonce",
+    "iv",
+    "resolved",
+    "version",
+    "encrypted",
+    "enc",
+    "bundle",
+    "cabundle",
+];
+
+fn meaning(words: &[String]) -> Meaning {
+    let Some((last, before)) = words.split_last() else { return Meaning::Nothing };
+    let ends = |endings: &[&str]| endings.iter().any(|ending| last.ends_with(ending));
+    let is_in = |all: &[&str]| words.iter().any(|word| all.contains(&word.as_str()));
+    match last.as_str() {
+        last if ends(PASSWORD_ENDINGS) || PASSWORD_WORDS.contains(&last) => Meaning::Password,
+        _ if ends(TOKEN_ENDINGS) => Meaning::Token,
+        "key" | "keys" if before.iter().any(|word| KEPT_KEYS.contains(&word.as_str())) => Meaning::Token,
+        _ if is_in(PUBLIC_WORDS) => Meaning::Public,
+        last if KEY_WORDS.contains(&last) || before.last().is_some_and(|word| word == "key") => Meaning::Key,
+        _ => Meaning::Nothing,
+    }
+}
+
+/// The words of a name in lower case: `npmAuthToken`, `NPM_AUTH_TOKEN`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut was_small = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() {
+            was_small = false;
+            words.push(String::new());
+            continue;
+        }
+        if c.is_uppercase() && was_small || words.is_empty() {
+            words.push(String::new());
+        }
+        was_small = c.is_lowercase() || c.is_numeric();
+        if let Some(word) = words.last_mut() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether a value is the secret that its name says; `rest` is what stands behind it in its line.
+fn is_value_of(name: &str, written: &str, rest: &str, form: Form) -> bool {
+    let is_quoted = written.starts_with(['"', '\'', '`', '\\']);
+    if form == Form::Code && !is_quoted {
+        return false;
+    }
+    let value = written.trim_matches(['"', '\'', '`', '\\', ' ', '}', ')']);
+    let words = words(name);
+    let length = value.chars().count();
+    // Sentences have blanks.
+    let is_prose = !is_quoted && rest.trim_start().starts_with(char::is_alphabetic)
+        || value.contains(char::is_whitespace) && !words.iter().any(|word| word == "passphrase");
+    if stands_for_value(value, &words) {
+        return false;
+    }
+    match meaning(&words) {
+        Meaning::Password => length >= SHORTEST_PASSWORD && (!is_prose || keys::is_made(value)),
+        Meaning::Token => {
+            length >= SHORTEST_TOKEN && !is_number(value) && (!is_prose || keys::is_made(value))
+        }
+        Meaning::Key => length >= SHORTEST_TOKEN && !is_prose && keys::holds_random(value),
+        Meaning::Public => false,
+        Meaning::Nothing => form != Form::Code && keys::is_made(value),
+    }
+}
+
+fn is_number(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'_' | b',' | b'-'))
+}
+
+/// Parts of what is filled in later, or was encrypted.
+const FILLED_IN: &[&str] = &[
+    "{{",
+    "}}",
+    "${",
+    "$(",
+    "$[",
+    "<%",
+    "%>",
+    "#{",
+    "%{",
+    "%(",
+    "ENC[",
+    "://",
+    "...",
+    "…",
+    "process.env",
+    "environ",
+];
+/// How a place begins where the value is, and how what is no text begins.
+const REFERENCES: &[&str] = &[
+    "$",
+    "!",
+    "*",
+    "&",
+    "{",
+    "[",
+    "(",
+    "<",
+    "^",
+    "~",
+    ">",
+    "/",
+    "./",
+    "../",
+    "@",
+    "#",
+    "vault:",
+    "ssm:",
+    "file:",
+    "arn:",
+    "env:",
+    "sha1-",
+    "sha256-",
+    "sha512-",
+    "sha256:",
+    "workspace:",
+    "npm:",
+];
+/// Values that are none, and kinds of values.
+const NO_VALUES: &[&str] = &[
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "undefined",
+    "string",
+    "str",
+    "number",
+    "boolean",
+    "bool",
+    "int",
+    "integer",
+    "any",
+    "unknown",
+    "required",
+    "optional",
+    "required|string",
+    "text",
+    "object",
+    "array",
+    "latest",
+    "next",
+    "inherit",
+    "test",
+    "todo",
+    "tbd",
+    "foo",
+    "bar",
+    "postgres",
+    "root",
+    "guest",
+    "admin",
+    "fake",
+    "change-me",
+    "change_me",
+    "change",
+    "replace-me",
+    "replaceme",
+    "opaque",
+    "default",
+    "hidden",
+    "visible",
+];
+
+/// Whether a value stands for one that is kept elsewhere, or is a kind, a number of a version or a place.
+fn stands_for_value(value: &str, name: &[String]) -> bool {
+    static VERSION: LazyLock<Regex> =
+        LazyLock::new(|| constant(r"^[v~^<>= ]*\d+(?:\.[\dx*]+)+(?:-[\w.]+)?(?:\+[\w.]+)?$"));
+    let lower = value.to_lowercase();
+    let has_word = |word: &str| {
+        PASSWORD_ENDINGS.iter().chain(TOKEN_ENDINGS).any(|ending| word.ends_with(ending))
+            || name.iter().any(|part| part.as_str() == word)
+    };
+    // `db-password`, `YOUR_TOKEN`: the name of a value.
+    let is_name = || {
+        lower.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '-' | '_' | '.'))
+            && lower.split(['-', '_', '.']).any(has_word)
+    };
+    let is_fill = || {
+        value.chars().all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '-' | '_' | '?' | '=' | '|'))
+            || value.starts_with('%') && value.ends_with('%')
+            || value.starts_with("__") && value.ends_with("__")
+    };
+    value.is_empty()
+        || is_fill()
+        || NO_VALUES.contains(&lower.as_str())
+        || FILLED_IN.iter().any(|part| value.contains(part))
+        || REFERENCES.iter().any(|start| value.starts_with(start))
+            && !keys::is_made(value.trim_start_matches('/'))
+        || keys::PLACEHOLDERS.iter().any(|word| lower.contains(word))
+        || VERSION.is_match(value)
+        || is_name()
+}
+
+/// Whether a manifest of Kubernetes holds a secret with values: there, names need not say what they are.
+fn is_manifest_with_values(text: &str) -> bool {
+    let is_kind = |line: &str| {
+        line.trim_start_matches("- ").trim().split_once(':').is_some_and(|(name, value)| {
+            name.trim_matches(['"', ' ']) == "kind" && value.trim_matches(['"', '\'', ',', ' ']) == "Secret"
+        })
+    };
+    if !text.lines().any(is_kind) {
+        return false;
+    }
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut data_depth = None;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let name = name.trim_matches(['"', ' ', '-']);
+        if data_depth.is_some_and(|data| depth(line) > data) {
+            let value = value.trim().trim_matches(['"', '\'', ',']);
+            if !line.trim_start().starts_with('#')
+                && !BLOCKS.contains(&value)
+                && !stands_for_value(value, &words(name))
+            {
+                return true;
+            }
+        } else {
+            data_depth = matches!(name, "data" | "stringData").then(|| depth(line));
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(form: Form, texts: &[&str], is_secret: bool) {
+        for text in texts {
+            assert_eq!(holds_secret(text.as_bytes(), form), is_secret, "{form:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn armour_is_a_secret_unless_all_of_it_is_public() {
+        check(
+            Form::Armour,
+            &[
+                "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\nMC4C\n",
+                "-----BEGIN ENCRYPTED PRIVATE KEY-----\n",
+                "hush-hush\n",
+            ],
+            true,
+        );
+        check(
+            Form::Armour,
+            &["", "# ours\n-----BEGIN CERTIFICATE-----\nMIIC\n", "-----BEGIN PUBLIC KEY-----\nMIIB\n"],
+            false,
+        );
+    }
+
+    #[test]
+    fn a_password_or_a_token_that_is_assigned_is_a_secret() {
+        check(
+            Form::Data,
+            &[
+                "//registry.npmjs.org/:_authToken=3f2b8c1e-7d4a\n",
+                "//r.example/:_password=aHVudGVyMg==\n",
+                "password: hunter2\n",
+                "db:\n  password: \"hunter2\"  # of staging\n",
+                "{\"user\": \"a\", \"dbPassword\": \"hunter2\"}",
+                "export DB_PASSWORD='hunter2'\n",
+                "PGPASSWORD=hunter2 psql\n",
+                "aws_secret_access_key = abcdefgh1234\n",
+                "password: |\n  hunter2\n",
+                "<server><password>hunter2</password></server>",
+                "{\"test\": \"env API_TOKEN=ab12cd34ef jest\"}",
+                "stripe: kP93nfw0XbLq72vRtaYz\n",
+                "token: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc\n",
+                "url: postgres://app:Tr0ub4dor-and-3@db.internal/app\n",
+                "client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQ0K\n",
+                "kind: Secret\ntype: Opaque\ndata:\n  user: YWRtaW4x\n",
+                "apiVersion: v1\nkind: Secret\nstringData:\n  settings: hunter\n",
+            ],
+            true,
+        );
+        check(Form::Code, &["const token = 'ab12cd34ef';", "{ password: \"hunter2\" }"], true);
+        check(Form::Words, &["hunter2\n", "alice:hunter2\nbob:geheim\n", "password = hunter2\n"], true);
+    }
+
+    #[test]
+    fn what_stands_for_a_secret_is_none() {
+        check(
+            Form::Data,
+            &[
+                "//registry.npmjs.org/:_authToken=${NPM_TOKEN}\nsave-exact=true\n",
+                "npmAuthToken: \"${NPM_TOKEN-}\"\nyarnPath: .yarn/releases/yarn-4.1.0.cjs\n",
+                "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ include \"x.fullname\" . }}\ntype: Opaque\ndata:\n  \
+                 password: {{ .Values.password | b64enc | quote }}\n  # user: a\n",
+                "password: changeme\ntoken: <your token>\nsecret: \"\"\napi_key: null\npasswordKey: db-password\n",
+                "password: %DB_PASSWORD%\nsecret: __SECRET__\ntoken: $TOKEN\npwd: ****\n",
+                "{\"name\": \"@org/secrets\", \"dependencies\": {\"js-tokens\": \"^4.0.0\", \"jsonwebtoken\": \"9.0.2\"}, \
+                 \"exports\": {\"./tokens\": \"./dist/tokens.js\"}, \"scripts\": {\"secrets\": \"node secrets.js\"}}",
+                "password: ENC[AES256_GCM,data:p673w==,iv:YY=,aad:UQ=,tag:A=]\nmac: ENC[AES256_GCM,data:x]\n",
+                "{\"password\": \"Password\", \"reset\": \"Reset your password\", \"token\": \"This token is invalid.\"}",
+                "use flake\nexport PATH=$PWD/bin:$PATH\nsource_env_if_exists .envrc.local\n",
+                "max_tokens: 4096\ntoken_url: https://id.example/token\nsecretName: app-tls\n",
+                "# @required @sensitive\nSTRIPE_SECRET_KEY=\nDB_PASSWORD=required|string\n",
+                "\"integrity\": \"sha512-9f3kLm2Qx7Zt4Vb8Nc1Rd6Yw5Pj0Hs==\",\n",
+                "kind: ServiceAccount\nmetadata:\n  name: build\nsecrets:\n  - name: build-token\n",
+                "# The token: the one of the service. Secret: no.\n",
+            ],
+            false,
+        );
+        check(
+            Form::Code,
+            &[
+                "interface Env { DB_PASSWORD: string; API_TOKEN?: string }\n",
+                "const token = readToken(password);",
+            ],
+            false,
+        );
+        check(Form::Words, &["How to rotate the keys of the service\n", "${PASSWORD}\n"], false);
+    }
+
+    #[test]
+    fn what_is_no_text_may_be_a_secret_and_a_cut_character_is_none() {
+        assert!(holds_secret(b"a\0b", Form::Data));
+        assert!(holds_secret(b"\xff\xfea", Form::Data));
+        assert!(!holds_secret(b"a: \xc3", Form::Data));
+    }
+}
