@@ -7,6 +7,7 @@ mod ground;
 mod guards;
 mod network;
 mod opened;
+mod options;
 mod pattern;
 mod places;
 mod programs;
@@ -102,6 +103,8 @@ pub struct Question {
     pub circumstances: String,
     /// One short reason, in words that follow "since".
     pub why: String,
+    /// What `approvals` would have to be at least for it to go ahead unasked; `None` where nothing of it lets that happen.
+    pub least: Option<Approvals>,
     /// What [`Answer::AllowAlways`] means; nothing when it cannot be offered.
     pub always: Vec<Rule>,
     /// The folder of the workspace whose project such an answer is kept for; without one none can be offered.
@@ -173,13 +176,16 @@ impl ApprovalPolicy {
             Effect::Edit => Approvals::Edits,
             Effect::Execute | Effect::Network => Approvals::All,
         };
-        let is_ruled = rules.allow.iter().any(|rule| covers(rule, facts, reach))
+        let is_ruled = rules.allow.iter().chain(&grants.rules).any(|rule| covers(rule, facts, reach))
             || leads_out && reach.is_all(|place| matches!(place, Place::Outside { .. }));
         let is_allowed = self.approvals >= least || is_ruled;
         if let Some(command) = &facts.access.command {
             let is_held = facts.access.is_held;
-            let decision =
-                Judge { policy: self, grants, ground, is_granted, is_allowed, is_held }.decide(command);
+            // So many files that not all of them are looked at may hold one that is not hidden.
+            let hides_secrets = facts.access.hides_secrets && ground.is_surveyed();
+            let judge =
+                Judge { policy: self, grants, ground, is_granted, is_allowed, is_held, hides_secrets };
+            let decision = judge.decide(command);
             // A rule and `approvals` speak of commands as they run in the sandbox; this call alone may have been allowed.
             let is_known = grants.hold_same(facts);
             return match decision {
@@ -200,6 +206,20 @@ impl ApprovalPolicy {
         let host = facts.access.host.as_deref();
         let always = host.and_then(Rule::of_host).into_iter().collect();
         Decision::Ask { why: format!("approvals is {approvals}"), always }
+    }
+
+    /// The least `approvals` with which a call would go ahead without a question.
+    pub fn least(
+        &self,
+        facts: &Facts,
+        reach: &Reach,
+        grants: &Grants,
+        ground: &dyn Ground,
+    ) -> Option<Approvals> {
+        [Approvals::None, Approvals::Edits, Approvals::All].into_iter().find(|approvals| {
+            let policy = Self { approvals: *approvals, ..self.clone() };
+            policy.decide(facts, reach, grants, ground) == Decision::Allow
+        })
     }
 
     /// Why a file is never read or edited, whatever is allowed: the same texts as the tools' own.

@@ -17,12 +17,9 @@ use tokio::sync::{
 };
 
 use crate::{
-    agent::{Answer, Approver, Question, Rule},
+    agent::{Answer, Approvals, Approver, Question, Rule},
     config::KeptRules,
-    tools::{
-        Effect,
-        output::{one_line, visible, visible_path},
-    },
+    tools::output::{one_line, visible, visible_path},
     workspace::EditProposal,
 };
 
@@ -187,10 +184,8 @@ impl Approver for Terminal {
 
 impl Approver for Nobody {
     fn ask(&self, question: Question) -> BoxFuture<'_, Answer> {
-        let approve = match question.leading_out {
-            Some(_) => None,
-            None => Some(format!("--approve {}", least_approval(question.effect))),
-        };
+        // Where a rule asks, or what always does, no value of it helps.
+        let approve = question.least.map(|least| format!("--approve {}", approval(least)));
         let ways: Vec<String> = approve.into_iter().chain(rules_for(&question.always)).collect();
         let ways = match ways.as_slice() {
             [] => String::new(),
@@ -215,12 +210,12 @@ fn rules_for(rules: &[Rule]) -> Option<String> {
     (!rules.is_empty()).then(|| visible(&format!("allow = [{}]", rules.join(", "))))
 }
 
-/// The least that `--approve` has to say for a call to go ahead without a question.
-fn least_approval(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read | Effect::Stop => "none",
-        Effect::Edit => "edits",
-        Effect::Execute | Effect::Network => "all",
+/// As `--approve` takes it.
+const fn approval(approvals: Approvals) -> &'static str {
+    match approvals {
+        Approvals::None => "none",
+        Approvals::Edits => "edits",
+        Approvals::All => "all",
     }
 }
 

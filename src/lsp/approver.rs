@@ -221,6 +221,7 @@ mod tests {
             effect: Effect::Execute,
             preview: preview.to_owned(),
             leading_out: None,
+            least: None,
             circumstances: "in src".to_owned(),
             why: "touch is not known to only read".to_owned(),
             always: Vec::new(),
@@ -296,6 +297,7 @@ mod tests {
     fn no_question_is_longer_than_editors_show() {
         let asked = |place: usize, command: usize| Question {
             leading_out: None,
+            least: None,
             circumstances: "f".repeat(place),
             why: "y".repeat(300),
             ..question(&"x".repeat(command))

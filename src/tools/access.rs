@@ -13,6 +13,8 @@ pub struct Access {
     pub leaves_sandbox: bool,
     /// Whether a sandbox holds it, whatever the user allows.
     pub is_held: bool,
+    /// Whether that sandbox hides the files with secrets that are found in the workspace.
+    pub hides_secrets: bool,
     /// Arguments that only tell the user why: calls that differ in nothing else do the same.
     pub explaining: &'static [&'static str],
     /// The machine that it talks to.

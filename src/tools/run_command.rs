@@ -5,6 +5,7 @@ mod clean;
 #[cfg_attr(not(target_os = "linux"), path = "run_command/descendants/elsewhere.rs")]
 mod descendants;
 mod environment;
+mod git_names;
 pub(super) mod kept;
 mod pipe;
 mod process;
@@ -14,6 +15,7 @@ pub mod sandbox;
 pub(super) mod tree;
 
 pub(crate) use environment::{holds_key, search_path};
+pub(crate) use git_names::git_names;
 
 use std::{
     path::{Path, PathBuf},
@@ -184,6 +186,7 @@ impl Tool for RunCommand {
             command: Some(command),
             leaves_sandbox,
             is_held,
+            hides_secrets: is_held && self.sandbox.as_ref().is_some_and(Sandbox::hides_secrets),
             explaining: &["reason"],
             ..Access::default()
         }

@@ -179,6 +179,19 @@ pub fn shows_secrets(path: &Path, below: Below) -> bool {
     })
 }
 
+/// Whether a file holds keys or passwords, or may have held them when it was another.
+pub fn may_be_secret(path: &Path) -> bool {
+    secrets::may_be_secret(path)
+}
+
+/// Whether something below a folder `fits`, by its path from there: `true` too where there is more than can be looked through.
+pub fn any_below(folder: &Path, fits: &dyn Fn(&Path) -> bool) -> bool {
+    WalkBuilder::new(folder).standard_filters(false).build().skip(1).zip(0..).any(|(entry, walked)| {
+        walked >= MAX_WALKED
+            || entry.map_or(true, |entry| entry.path().strip_prefix(folder).map_or(true, fits))
+    })
+}
+
 /// Files below these folders that hold secrets by their names, as far as so many can be looked at; those nearest to the top
 /// first.
 pub fn secrets_below(roots: &[PathBuf]) -> Vec<PathBuf> {
@@ -200,6 +213,26 @@ pub fn secrets_below(roots: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Whether all files with secrets are found below these folders, but in what tools fill and in version control.
+pub fn is_surveyed(roots: &[PathBuf]) -> bool {
+    let mut walked = 0;
+    let mut folders: Vec<PathBuf> = roots.to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            walked += 1;
+            let name = entry.file_name();
+            let is_passed = guard::is_filled(&name) || guard::is_protected(Path::new(&name));
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_passed {
+                folders.push(entry.path());
+            }
+        }
+        if walked > MAX_WALKED {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether a path is that of settings of askls, wherever it lies.

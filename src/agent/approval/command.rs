@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     ApprovalPolicy, Decision, Grants, Ground,
     destructive::{destroys, is_disk, text_destroys},
+    ground::Kind,
     guards::{Certainty, Guarded},
     opened::{self, Opened, Tail},
     programs::{last_risky, narrow, spelt},
@@ -68,6 +69,8 @@ pub(super) struct Judge<'a> {
     pub(super) is_allowed: bool,
     /// Whether the sandbox holds the command even if the user allows it.
     pub(super) is_held: bool,
+    /// Whether it hides all files with secrets of the workspace from the command.
+    pub(super) hides_secrets: bool,
 }
 
 impl Judge<'_> {
@@ -200,8 +203,15 @@ impl Judge<'_> {
         };
         let mut folders = vec![folder];
         let mut gaps = Vec::new();
+        let mut before = None;
         for command in commands {
-            self.look(command, &mut folders, &mut gaps);
+            let may_read = before.is_some_and(|before| {
+                command.doubt.is_none() && matches!(self.may_read_found(command, before, &folders), Ok(true))
+            });
+            if !may_read || !command.writes.is_empty() || !command.reads.is_empty() {
+                self.look(command, &mut folders, &mut gaps);
+            }
+            before = Some(command);
         }
         gaps
     }
@@ -217,11 +227,18 @@ impl Judge<'_> {
             let why = format!("it {doubt}");
             return Err(if written.sets_only { Gap::line(why) } else { Gap::once(why) });
         }
+        if written.is_open() {
+            let mut words = written.words.iter().map(|word| word.text.as_str());
+            if let Some(word) = words.find(|word| self.names_secret(word, folders)) {
+                return Err(Gap::once(format!("{word} may hold keys or passwords")));
+            }
+            return Err(Gap::line("it uses the values of variables or of other commands"));
+        }
         for target in &written.writes {
             self.may_write(target, folders)?;
         }
         let reads: Vec<&str> = written.reads.iter().map(|word| word.text.as_str()).collect();
-        self.may_read(&reads, Below::None, folders)?;
+        self.may_read(&reads, Below::None, &[], folders)?;
         if written.words.first().is_some_and(|program| program.text == "cd") {
             let more = self.go(&written.words, folders)?;
             folders.extend(more);
@@ -269,7 +286,7 @@ impl Judge<'_> {
     }
 
     /// The program of the workspace that runs in the place of the system's.
-    fn own_program(&self, command: &Opened) -> Option<String> {
+    pub(super) fn own_program(&self, command: &Opened) -> Option<String> {
         let program = &command.words.first()?.text;
         (!program.contains('/')).then(|| self.ground.own_program(program)).flatten()
     }
@@ -277,7 +294,17 @@ impl Judge<'_> {
     /// Why a command that only reads may show too much though no file that it names speaks against it.
     fn may_show(&self, reading: &Reading, folders: &[PathBuf]) -> Result<Option<String>, Gap> {
         let paths: Vec<&str> = reading.paths.iter().map(String::as_str).collect();
-        self.may_read(&paths, reading.below, folders)?;
+        self.may_read(&paths, reading.below, &reading.only, folders)?;
+        let settings = |folder: &PathBuf| {
+            let above = folder
+                .ancestors()
+                .take_while(|folder| matches!(self.ground.place_in(folder, "."), Place::Inside { .. }));
+            let names = above.flat_map(|folder| reading.unless.iter().map(move |name| (folder, name)));
+            names.filter(|(folder, name)| self.ground.kind(folder, name) != Kind::Nothing).count() > 0
+        };
+        if folders.iter().any(settings) {
+            return Ok(Some("files of the project choose programs that it would run".to_owned()));
+        }
         let Some(git) = &reading.git else { return Ok(None) };
         if folders.iter().any(|folder| self.ground.git_may_run_programs(folder)) {
             return Ok(Some("the repository's own settings name programs that git would run".to_owned()));
@@ -288,13 +315,20 @@ impl Judge<'_> {
     /// Whether a rule allows a command and nothing in the words that the rule leaves open speaks against it.
     fn is_ruled(&self, command: &Opened, folders: &[PathBuf]) -> bool {
         // Nobody knows which files, or options, its further words are.
-        if command.tail == Tail::Unknown {
+        if command.tail == Tail::Unknown || command.is_open() {
             return false;
         }
         let texts = command.texts();
         let risky = last_risky(&texts);
+        // What git shows with further words may be another thing than what the rule spells.
+        let shown = readers::shown_by_git(command);
+        let shows_more =
+            || shown.as_ref().is_some_and(|git| !matches!(self.may_git_show(git, folders), Ok(None)));
         self.allowing().any(|rule| {
             let Coverage::Words(covered) = rule.coverage(&texts) else { return false };
+            if covered < texts.len() && !spells_patches(&texts, covered) && shows_more() {
+                return false;
+            }
             let reaches = command.inner.is_empty()
                 || command.inner_at == command.words.len()
                 || covered > command.inner_at;
@@ -327,6 +361,12 @@ impl Judge<'_> {
             })
         })
     }
+}
+
+/// Whether the words that a rule spells already say that git is to print the texts of files, and of what.
+fn spells_patches(texts: &[&str], covered: usize) -> bool {
+    let spelt = texts.get(2..covered).unwrap_or_default();
+    texts.get(1) == Some(&"log") && spelt.iter().any(|word| matches!(*word, "-p" | "-u" | "--patch"))
 }
 
 /// Why a text is refused whatever is allowed.

@@ -89,7 +89,9 @@ fn alike(facts: &Facts) -> (&'static str, Option<String>) {
 /// is.
 fn spelling(command: &CommandText) -> String {
     let text = command.text.trim();
-    if command.grammar != Grammar::Posix || shell::parse(text).is_err() {
+    // Lines, values and comments mean more than their characters.
+    let is_plain = !text.contains(['\n', '$', '#']) && shell::parse(text).is_ok();
+    if command.grammar != Grammar::Posix || !is_plain {
         return text.to_owned();
     }
     let mut out = String::new();

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    tools::run_command::search_path,
+    tools::run_command::{git_names, search_path},
     workspace::{
         TurnFiles, bounded, expand, git_index,
-        place::{Below, Nature, Place, git_may_run_programs, shows_secrets},
+        place::{Below, Nature, Place, any_below, git_may_run_programs, is_surveyed, shows_secrets},
     },
 };
 
@@ -29,6 +29,16 @@ pub trait Ground {
 
     /// Whether git in this folder tracks a file with secrets, or may do so.
     fn git_may_show_secrets(&self, folder: &Path) -> bool;
+
+    /// Whether all files with secrets of the workspace are found when they are looked for.
+    fn is_surveyed(&self) -> bool;
+
+    /// Whether something below a folder `fits`, by its path from there: `true` too where there is more than can be looked
+    /// through.
+    fn any_below(&self, folder: &Path, fits: &dyn Fn(&Path) -> bool) -> bool;
+
+    /// The files whose names git in this folder prints for these words; `None` where they are not to be had, or too many.
+    fn git_names(&self, folder: &Path, words: &[String]) -> Option<Vec<PathBuf>>;
 
     /// All that a shell in `folder` could put in the place of a word; `None` when that is too much.
     fn expand(&self, folder: &Path, word: &str) -> Option<Vec<String>>;
@@ -74,6 +84,19 @@ impl Ground for TurnFiles {
 
     fn git_may_show_secrets(&self, folder: &Path) -> bool {
         git_index::may_show_secrets(folder)
+    }
+
+    fn is_surveyed(&self) -> bool {
+        is_surveyed(&self.workspace().roots())
+    }
+
+    fn any_below(&self, folder: &Path, fits: &dyn Fn(&Path) -> bool) -> bool {
+        any_below(folder, fits)
+    }
+
+    fn git_names(&self, folder: &Path, words: &[String]) -> Option<Vec<PathBuf>> {
+        // What it would run is not asked for its names either.
+        if git_may_run_programs(folder) { None } else { git_names(folder, words) }
     }
 
     fn expand(&self, folder: &Path, word: &str) -> Option<Vec<String>> {

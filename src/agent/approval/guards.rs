@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use super::{
+    Ground,
     command::{Judge, Text},
     network,
-    opened::{self, Opened, Tail},
+    opened::{self, Opened, Tail, may_change},
     pattern::Holds,
     readers,
     rules::{Coverage, Rule},
-    shell,
+    scripts, shell,
     touched::{Touched, touched},
 };
 use crate::{
@@ -56,6 +57,8 @@ struct Placed<'c> {
 struct Spots {
     reads: Vec<Spot>,
     below: Vec<Spot>,
+    /// Of which git may show what it keeps, whether it is still there or not.
+    kept: Vec<Spot>,
     writes: Vec<Spot>,
     removes: Vec<Spot>,
     reads_unseen: Option<&'static str>,
@@ -89,7 +92,7 @@ impl Judge<'_> {
         let mut asks = None;
         for (rules, kind) in [(&rules.deny, "deny"), (&rules.ask, "ask")] {
             for rule in rules {
-                match about(rule, &command.text, text, &placed, &spelt_out) {
+                match self.about(rule, &command.text, text, &placed, &spelt_out) {
                     None => {}
                     Some(About::Surely) if kind == "deny" => return Guarded::Forbidden(rule),
                     // What is certain goes before what is not.
@@ -129,7 +132,7 @@ impl Judge<'_> {
     }
 
     fn spots(&self, touched: Touched, folders: &[PathBuf]) -> Spots {
-        let Touched { reads, below, writes, removes, reads_unseen, writes_unseen } = touched;
+        let Touched { reads, below, kept, writes, removes, reads_unseen, writes_unseen } = touched;
         let spots = |words: &[String]| -> Option<Vec<Spot>> {
             let mut spots = Vec::new();
             for (word, folder) in
@@ -152,6 +155,7 @@ impl Judge<'_> {
             writes_unseen: writes_unseen.or(many(all_writes.is_some() && all_removes.is_some())),
             reads: all_reads.unwrap_or_default(),
             below: all_below.unwrap_or_default(),
+            kept: spots(&kept).unwrap_or_default(),
             writes: all_writes.unwrap_or_default(),
             removes: all_removes.unwrap_or_default(),
         }
@@ -165,64 +169,97 @@ impl Judge<'_> {
     }
 }
 
-/// How a rule is about a text; `None` when it is not.
-fn about(rule: &Rule, line: &str, text: &Text, placed: &[Placed<'_>], spelt_out: &[Opened]) -> Option<About> {
-    if !rule.is_about_commands() && !rule.is_about_places() && !rule.is_about_network() {
-        return None;
-    }
-    if rule.is_line(line) {
-        return Some(About::Surely);
-    }
-    if let Text::Unread(reason) = text {
-        let mut may_run = spelt_out.iter().flat_map(Opened::all);
-        if may_run.any(|command| {
-            matches!(rule.guard(&command.texts()), Coverage::Words(_))
-                || rule.is_about_network() && matches!(of_machines(rule, command), Some(About::Surely))
-        }) {
+impl Judge<'_> {
+    /// How a rule is about a text; `None` when it is not.
+    fn about(
+        &self,
+        rule: &Rule,
+        line: &str,
+        text: &Text,
+        placed: &[Placed<'_>],
+        spelt_out: &[Opened],
+    ) -> Option<About> {
+        if !rule.is_about_commands() && !rule.is_about_places() && !rule.is_about_network() {
+            return None;
+        }
+        if rule.is_line(line) {
             return Some(About::Surely);
         }
-        // Nobody knows what else it runs.
-        return Some(About::Perhaps(format!("it {reason}")));
-    }
-    let mut perhaps = None;
-    for placed in placed {
-        let about = if rule.is_about_commands() {
-            of_words(rule, placed.command)
-        } else if rule.is_about_network() {
-            of_machines(rule, placed.command)
-        } else {
-            of_files(rule, placed)
-        };
-        match about {
-            Some(About::Surely) => return about,
-            Some(About::Perhaps(_)) => perhaps = perhaps.or(about),
-            None => {}
+        if let Text::Unread(reason) = text {
+            let mut may_run = spelt_out.iter().flat_map(Opened::all);
+            if may_run.any(|command| {
+                matches!(rule.guard(&command.texts()), Coverage::Words(_))
+                    || rule.is_about_network() && matches!(of_machines(rule, command), Some(About::Surely))
+            }) {
+                return Some(About::Surely);
+            }
+            // Nobody knows what else it runs.
+            return Some(About::Perhaps(format!("it {reason}")));
         }
+        let mut perhaps = None;
+        let commands: Vec<&Opened> = placed.iter().map(|placed| placed.command).collect();
+        if rule.is_about_commands() && scripts::are_written(&commands) {
+            perhaps = Some(About::Perhaps("it runs a script that it writes itself".to_owned()));
+        }
+        for placed in placed {
+            let about = if rule.is_about_commands() {
+                of_words(rule, placed.command)
+            } else if rule.is_about_network() {
+                of_machines(rule, placed.command)
+            } else {
+                of_files(rule, placed, self.ground)
+            };
+            match about {
+                Some(About::Surely) => return about,
+                Some(About::Perhaps(_)) => perhaps = perhaps.or(about),
+                None => {}
+            }
+        }
+        perhaps
     }
-    perhaps
 }
 
 fn of_words(rule: &Rule, command: &Opened) -> Option<About> {
     let texts = command.texts();
     let glob = command.words.iter().position(|word| word.is_glob);
-    let detail = match rule.guard(&texts) {
+    let coverage = match rule.guard(&texts) {
+        // `echo rm` runs nothing of that name.
+        Coverage::Scattered if !rule.is_of_program(&texts) && readers::runs_nothing(command) => {
+            Coverage::None
+        }
+        coverage => coverage,
+    };
+    let detail = match coverage {
         Coverage::Words(_) => return Some(About::Surely),
         Coverage::Scattered => "its words stand in it with others between them".to_owned(),
         Coverage::None => match &command.doubt {
-            Some(doubt) => format!("it {doubt}"),
-            None if command.tail == Tail::Unknown && rule.begins_with(&texts) => {
+            Some(doubt) if !command.sets_only => format!("it {doubt}"),
+            Some(doubt) if sets_another_program(rule, command) => format!("it {doubt}"),
+            None | Some(_) if command.tail == Tail::Unknown && rule.begins_with(&texts) => {
                 "it gets further words that are not known".to_owned()
             }
-            None if rule.program().is_some_and(|program| readers::may_run(command, program)) => {
+            None | Some(_) if sets_another_program(rule, command) => {
+                "a variable that it sets may name what it is about".to_owned()
+            }
+            None | Some(_) if rule.may_be_completed(&command.words) => {
+                "values that are not known may complete it".to_owned()
+            }
+            None | Some(_) if rule.program().is_some_and(|program| readers::may_run(command, program)) => {
                 "a text in it may run what it names".to_owned()
             }
-            None => {
+            None | Some(_) => {
                 let before = glob.and_then(|at| texts.get(..at))?;
                 rule.begins_with(before).then(|| "the names of files may complete it".to_owned())?
             }
         },
     };
     Some(About::Perhaps(detail))
+}
+
+/// Whether a variable that a command sets may have the program run that a rule is about.
+fn sets_another_program(rule: &Rule, command: &Opened) -> bool {
+    let program = rule.program().unwrap_or_default();
+    command.sets.iter().any(|assignment| may_change(assignment, program))
 }
 
 fn of_machines(rule: &Rule, command: &Opened) -> Option<About> {
@@ -236,7 +273,21 @@ fn of_machines(rule: &Rule, command: &Opened) -> Option<About> {
     reach.is_open.then(|| About::Perhaps("its words do not tell to which machines it talks".to_owned()))
 }
 
-fn of_files(rule: &Rule, placed: &Placed<'_>) -> Option<About> {
+/// Whether git, which runs in a folder, may show a file that a rule is about: as far as it tells the names.
+fn may_git_show(rule: &Rule, command: &Opened, folder: &Spot, ground: &dyn Ground) -> bool {
+    // An option before the subcommand can lead to another repository.
+    let is_here = command.words.get(1).is_some_and(|word| !word.text.starts_with('-')) && !command.is_open();
+    let shown = readers::shown_by_git(command).filter(|git| is_here && !git.names.is_empty());
+    let Some(names) = shown.and_then(|git| ground.git_names(&folder.real, &git.names)) else { return true };
+    let depth = folder.relative.as_ref().map(|relative| relative.components().count());
+    let root = depth.and_then(|depth| folder.real.ancestors().nth(depth));
+    names.iter().any(|name| {
+        let relative = root.and_then(|root| name.strip_prefix(root).ok());
+        rule.covers_path(Effect::Read, relative, name)
+    })
+}
+
+fn of_files(rule: &Rule, placed: &Placed<'_>, ground: &dyn Ground) -> Option<About> {
     let Placed { command, touched, is_lost } = placed;
     if rule.is_about_editing() {
         let written = touched.writes.iter().chain(&touched.removes);
@@ -264,8 +315,18 @@ fn of_files(rule: &Rule, placed: &Placed<'_>) -> Option<About> {
         if touched.reads.iter().any(covers) {
             return Some(About::Surely);
         }
-        let holds = |spot: &Spot| rule.lies_below(spot.relative.as_deref(), &spot.real) != Holds::No;
-        if touched.below.iter().any(holds) {
+        let holds = |spot: &Spot| {
+            rule.lies_below(spot.relative.as_deref(), &spot.real) != Holds::No
+                && ground.any_below(&spot.real, &|below| {
+                    let relative = spot.relative.as_ref().map(|folder| folder.join(below));
+                    rule.covers_path(Effect::Read, relative.as_deref(), &spot.real.join(below))
+                })
+        };
+        let keeps = |spot: &Spot| {
+            rule.lies_below(spot.relative.as_deref(), &spot.real) != Holds::No
+                && may_git_show(rule, command, spot, ground)
+        };
+        if touched.below.iter().any(holds) || touched.kept.iter().any(keeps) {
             return Some(About::Perhaps("it shows what lies below a folder".to_owned()));
         }
         if let Some(unseen) = touched.reads_unseen {

@@ -117,6 +117,11 @@ pub(super) fn reach(command: &Opened) -> Option<Reach> {
     let operands = || words.iter().filter(|word| !word.starts_with('-')).copied();
     let reach = match name {
         "git" => {
+            let is_other = words.first().is_some_and(|word| !word.starts_with('-') && !GIT.contains(word));
+            let is_open = command.words.get(1).is_some_and(|word| !word.is_spelt());
+            if is_open || is_other {
+                return is_open.then(|| Reach { hosts: Vec::new(), is_open }).or(of_device);
+            }
             let mut rest = operands().skip_while(|word| !GIT.contains(word));
             rest.next()?;
             let is_local = |word: &str| word.starts_with(['.', '/']) && !word.contains("://");
@@ -139,7 +144,7 @@ pub(super) fn reach(command: &Opened) -> Option<Reach> {
     };
     let is_open = reach.is_open
         || command.tail == Tail::Unknown
-        || command.words.iter().any(|word| word.is_glob)
+        || command.words.iter().any(|word| word.is_glob || !word.is_spelt())
         || words.iter().any(|word| ELSEWHERE.contains(word));
     let hosts = reach.hosts.into_iter().chain(of_device.into_iter().flat_map(|reach| reach.hosts)).collect();
     Some(Reach { hosts, is_open })
@@ -157,8 +162,11 @@ fn clients(name: &str, words: &[&str]) -> Option<Reach> {
 fn named(words: &[&str]) -> Reach {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let parts = words.iter().flat_map(|word| word.split(|c| !is_part(c)));
-    let hosts: Vec<String> =
+    let mut hosts: Vec<String> =
         parts.filter(|part| part.contains('.') || *part == "localhost").map(str::to_lowercase).collect();
+    if hosts.iter().any(|host| is_loopback(host)) {
+        hosts.push("localhost".to_owned());
+    }
     // Of each word with a place the machine has to be spelt by its name.
     let places = words.iter().filter(|word| !word.starts_with('-'));
     let machines: Vec<&str> = places.filter_map(|word| machine(word)).collect();
@@ -171,14 +179,19 @@ fn machine(word: &str) -> Option<&str> {
     let rest = word.split_once("://").map_or(word, |(_, rest)| rest);
     let rest = rest.split(['/', '?', '#']).next()?;
     let host = rest.rsplit('@').next()?.split(':').next()?;
-    (word.contains("://") || host.contains('.') || host.contains('%')).then_some(host)
+    (word.contains("://") || host.contains(['.', '%']) || host == "localhost").then_some(host)
 }
 
 /// Whether a machine is called by a name that can be compared; a number may be any machine's.
 fn is_name(host: &str) -> bool {
     let is_plain = host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
     let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
-    is_plain && last.starts_with(|c: char| c.is_ascii_alphabetic())
+    is_plain && last.starts_with(|c: char| c.is_ascii_alphabetic()) || is_loopback(host)
+}
+
+/// Whether a number is that of the machine itself.
+fn is_loopback(host: &str) -> bool {
+    host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

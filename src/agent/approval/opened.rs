@@ -2,8 +2,8 @@
 
 mod names;
 
-use super::shell::{self, Simple, Word};
-use names::{HARMLESS_VARIABLES, OPAQUE, OTHER_RIGHTS, RUNNERS, SHELLS, WRAPPERS};
+use super::shell::{self, Assignment, Document, Simple, Word};
+use names::{CHANGING_VARIABLES, HARMLESS_VARIABLES, OPAQUE, OTHER_RIGHTS, RUNNERS, SHELLS, WRAPPERS};
 
 /// Wrappers within wrappers; nobody writes more.
 const MAX_DEPTH: usize = 6;
@@ -18,6 +18,12 @@ pub(super) struct Opened {
     pub(super) tail: Tail,
     pub(super) reads: Vec<Word>,
     pub(super) writes: Vec<Word>,
+    /// The variables that it sets.
+    pub(super) sets: Vec<Assignment>,
+    /// What it gets as its input.
+    pub(super) documents: Vec<Document>,
+    /// Whether its input is what the command before it prints.
+    pub(super) is_fed: bool,
     /// Why it is not clear what it does, in words that follow "since it".
     pub(super) doubt: Option<String>,
     /// Whether all that is doubtful is a variable that it sets.
@@ -34,6 +40,11 @@ pub(super) enum Tail {
 impl Opened {
     pub(super) fn texts(&self) -> Vec<&str> {
         self.words.iter().map(|word| word.text.as_str()).collect()
+    }
+
+    /// Whether a word or its input holds values that are not known.
+    pub(super) fn is_open(&self) -> bool {
+        !self.words.iter().all(Word::is_spelt) || self.documents.iter().any(|document| document.is_open)
     }
 
     /// This one and all that it runs.
@@ -63,15 +74,44 @@ pub(super) fn open(simple: Simple) -> Opened {
 }
 
 fn open_within(simple: Simple, depth: usize) -> Opened {
-    let Simple { words, assignments, reads, writes } = simple;
-    let variable = assignments.iter().find(|name| !HARMLESS_VARIABLES.contains(&name.as_str()));
-    let sets = variable.map(|name| format!("sets {name}"));
+    let Simple { words, assignments, reads, writes, documents, is_fed } = simple;
+    let variable = assignments.iter().find(|assignment| !is_harmless(assignment));
+    let sets = variable.map(|assignment| match words.is_empty() {
+        true => "sets variables that other commands may use".to_owned(),
+        false => format!("sets {}", assignment.name),
+    });
     let mut opened = open_words(words, depth);
+    opened.sets = assignments;
+    opened.documents = documents;
+    opened.is_fed = is_fed;
     opened.sets_only = sets.is_some() && opened.doubt.is_none();
     opened.doubt = sets.or(opened.doubt);
     opened.reads = reads;
     opened.writes = writes;
     opened
+}
+
+/// Whether a variable changes nothing of what runs.
+fn is_harmless(Assignment { name, is_exported, .. }: &Assignment) -> bool {
+    let is_of_shell = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !["npm_config_", "pnpm_config_", "yarn_"].iter().any(|begin| name.starts_with(begin))
+        && !name.ends_with("_proxy");
+    HARMLESS_VARIABLES.contains(&name.as_str()) || is_of_shell && !is_exported
+}
+
+/// Whether a variable may have another program run than the one that is named, or the one of that name: by what it is, or
+/// by a value that names it or is not known.
+pub(super) fn may_change(Assignment { name, value, is_exported }: &Assignment, program: &str) -> bool {
+    let is_quoted = |c: char| "\\\"'$`*?[{".contains(c);
+    let may_be_seen = *is_exported || !name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let names_it =
+        value.text.split(|c: char| !c.is_alphanumeric() && !"-_.".contains(c)).any(|part| part == program);
+    CHANGING_VARIABLES.contains(&name.as_str())
+        || ["LD_", "DYLD_", "BASH"].iter().any(|begin| name.starts_with(begin))
+        || names_it
+        || may_be_seen
+            && !HARMLESS_VARIABLES.contains(&name.as_str())
+            && (!value.is_spelt() || value.text.contains(is_quoted))
 }
 
 /// What a wrapper's own words say.
@@ -86,6 +126,15 @@ enum Inner {
     Doubt(String),
 }
 
+impl Inner {
+    const fn text(&self) -> Option<&String> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
 fn open_words(words: Vec<Word>, depth: usize) -> Opened {
     let mut opened = Opened {
         inner_at: words.len(),
@@ -94,6 +143,9 @@ fn open_words(words: Vec<Word>, depth: usize) -> Opened {
         tail: Tail::None,
         reads: Vec::new(),
         writes: Vec::new(),
+        sets: Vec::new(),
+        documents: Vec::new(),
+        is_fed: false,
         doubt: None,
         sets_only: false,
     };
@@ -111,7 +163,28 @@ fn open_words(words: Vec<Word>, depth: usize) -> Opened {
         opened.doubt = Some("does not spell the program that it runs".to_owned());
         return opened;
     }
-    match inner(&opened.words) {
+    let inner = inner(&opened.words);
+    // Its own words, up to the command that it runs.
+    let own = match &inner {
+        Inner::At(at, _) => *at,
+        Inner::Text(_) => {
+            opened.words.iter().position(|word| Some(&word.text) == inner.text()).map_or(0, |at| at + 1)
+        }
+        Inner::None if opened.words.first().is_some_and(|word| SHELLS.contains(&file_name(&word.text))) => {
+            opened
+                .words
+                .iter()
+                .skip(1)
+                .position(|word| !word.may_be_option() && !word.text.starts_with(['-', '+']))
+                .map_or(usize::MAX, |at| at + 2)
+        }
+        Inner::None | Inner::Commands(_) | Inner::Doubt(_) => usize::MAX,
+    };
+    if is_wrapper && opened.words.iter().take(own).any(|word| !word.is_spelt()) {
+        opened.doubt = Some("is given values that are not known, which may be options".to_owned());
+        return opened;
+    }
+    match inner {
         Inner::None => {}
         Inner::Doubt(doubt) => opened.doubt = Some(doubt),
         Inner::At(at, tail) => {
@@ -137,7 +210,7 @@ fn open_words(words: Vec<Word>, depth: usize) -> Opened {
 
 impl Opened {
     fn take(&mut self, words: Vec<Word>, tail: Tail, depth: usize) {
-        if words.first().is_none_or(|word| word.is_glob || word.text.is_empty()) {
+        if words.first().is_none_or(|word| word.is_glob || word.text.is_empty() || !word.is_spelt()) {
             self.doubt = Some("does not spell the program that it runs".to_owned());
             return;
         }
@@ -167,6 +240,9 @@ fn inner(words: &[Word]) -> Inner {
     let name = file_name(&program.text);
     if OTHER_RIGHTS.contains(&name) {
         return Inner::Doubt(format!("runs with other rights, by {name}"));
+    }
+    if name == "set" && only_sets_options(&texts) || name == "read" && only_reads_values(words) {
+        return Inner::None;
     }
     if OPAQUE.contains(&name) {
         return Inner::Doubt(format!("changes or hides what runs, by {name}"));
@@ -203,6 +279,32 @@ fn inner(words: &[Word]) -> Inner {
         "find" => find(words),
         _ => Inner::None,
     }
+}
+
+/// Whether `set` only has the shell end sooner or show what it runs.
+fn only_sets_options(texts: &[&str]) -> bool {
+    let mut words = texts.iter().skip(1).peekable();
+    if words.peek().is_none() {
+        return false;
+    }
+    while let Some(word) = words.next() {
+        let letters = word.strip_prefix(['-', '+']).unwrap_or_default();
+        let (plain, takes_name) = letters.strip_suffix('o').map_or((letters, false), |plain| (plain, true));
+        let has_name = !takes_name || words.next().is_some_and(|name| SHELL_OPTIONS.contains(name));
+        if letters.is_empty() || !plain.chars().all(|letter| "eux".contains(letter)) || !has_name {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether `read` only sets variables that no other program sees.
+fn only_reads_values(words: &[Word]) -> bool {
+    let is_name = |word: &&Word| {
+        word.is_spelt()
+            && (word.text == "-r" || word.text.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+    };
+    words.iter().skip(1).filter(is_name).count() == words.len() - 1
 }
 
 /// The command behind a wrapper's options and its `operands`. `flags` stand alone; `valued` take the next word, or a value

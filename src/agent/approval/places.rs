@@ -1,20 +1,20 @@
 //! Where the words of a command lead, and whether it may go there, read there and write there without a question.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{
     Approvals,
     command::{Gap, Judge},
     ground::Kind,
     opened::Opened,
-    readers::{GitShows, Texts},
+    readers::{self, GitShows, Texts},
     shell::Word,
 };
 use crate::{
     tools::Effect,
     workspace::{
         paths,
-        place::{Below, Nature, Place},
+        place::{Below, Nature, Place, may_be_secret},
     },
 };
 
@@ -57,7 +57,15 @@ impl Judge<'_> {
         Ok(())
     }
 
-    pub(super) fn may_read(&self, paths: &[&str], below: Below, folders: &[PathBuf]) -> Result<(), Gap> {
+    /// Whether these files may be shown without a question, and those below them of whose names one of `only` is the end;
+    /// without any all of them.
+    pub(super) fn may_read(
+        &self,
+        paths: &[&str],
+        below: Below,
+        only: &[String],
+        folders: &[PathBuf],
+    ) -> Result<(), Gap> {
         for path in paths.iter().filter(|path| !NOWHERE.contains(path)) {
             for folder in folders {
                 match self.ground.place_in(folder, path) {
@@ -70,7 +78,7 @@ impl Judge<'_> {
                         return Err(Gap::line(format!("it reads outside the workspace, at {path}")));
                     }
                     Place::Inside { real, .. } => {
-                        if self.ground.shows_secrets(&real, below) {
+                        if self.shows_secrets(&real, below, only) {
                             return Err(Gap::once(format!("it may show files with secrets below {path}")));
                         }
                     }
@@ -78,6 +86,57 @@ impl Judge<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether what lies below a place shows a secret to a command.
+    fn shows_secrets(&self, real: &Path, below: Below, only: &[String]) -> bool {
+        let is_read = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            only.is_empty() || only.iter().any(|end| name.ends_with(end))
+        };
+        // Nobody sees in the sandbox what it hides; a link may lead elsewhere.
+        let may_show = |path: &Path| {
+            let place = real.join(path);
+            let is_link = || below == Below::Linked && place.is_symlink();
+            is_read(path) && (!self.hides_secrets && may_be_secret(&place) || is_link())
+        };
+        match below {
+            Below::None => false,
+            Below::Visible | Below::All if self.hides_secrets => false,
+            Below::Visible => self.ground.shows_secrets(real, below),
+            Below::All | Below::Linked => {
+                self.ground.shows_secrets(real, below) && self.ground.any_below(real, &may_show)
+            }
+        }
+    }
+
+    /// Whether a command only reads what `find` before it found, and nothing of that needs a question.
+    pub(super) fn may_read_found(
+        &self,
+        command: &Opened,
+        feeding: &Opened,
+        folders: &[PathBuf],
+    ) -> Result<bool, Gap> {
+        let Some((found, reading)) = readers::reading_found(command, feeding) else { return Ok(false) };
+        let mut programs = feeding.all().into_iter().chain(command.all());
+        if programs.any(|command| self.own_program(command).is_some()) {
+            return Ok(false);
+        }
+        let paths: Vec<&str> = found.paths.iter().map(String::as_str).collect();
+        let others: Vec<&str> = reading.paths.iter().map(String::as_str).collect();
+        self.may_read(&others, Below::None, &[], folders)?;
+        self.may_read(&paths, found.below, &found.only, folders)?;
+        // Of such a name `xargs` makes several, or another.
+        let is_split = |path: &Path| path.to_string_lossy().contains([' ', '\t', '\n', '\'', '"', '\\']);
+        let is_plain = |folder: &PathBuf| {
+            paths.iter().all(|path| match self.ground.place_in(folder, path) {
+                Place::Inside { real, .. } => {
+                    !is_split(Path::new(path)) && !self.ground.any_below(&real, &is_split)
+                }
+                Place::Outside { .. } => false,
+            })
+        };
+        Ok(folders.iter().all(is_plain))
     }
 
     /// Why git may show more than the files that are named to it; `None` where it does not.
@@ -95,6 +154,13 @@ impl Judge<'_> {
         if !limits.is_empty() && !git.follows && is_all(&limits, |kind| kind == Kind::File) {
             return Ok(None);
         }
+        let shows_none = |folder: &PathBuf| {
+            let names = self.ground.git_names(folder, &git.names);
+            names.is_some_and(|names| !names.iter().any(|name| may_be_secret(name)))
+        };
+        if !git.names.is_empty() && folders.iter().all(shows_none) {
+            return Ok(None);
+        }
         if git.texts == Texts::OfCommits || !is_of_now {
             return Ok(Some("it may show files with secrets as they were in earlier commits".to_owned()));
         }
@@ -106,7 +172,11 @@ impl Judge<'_> {
     /// The folders that `cd` may lead to.
     pub(super) fn go(&self, words: &[Word], folders: &[PathBuf]) -> Result<Vec<PathBuf>, Gap> {
         let [_, target] = words else { return Err(Gap::line("it goes to another folder")) };
-        if target.is_glob || target.text.starts_with('-') || folders.len() * 2 > MAX_FOLDERS {
+        if target.is_glob
+            || !target.is_spelt()
+            || target.text.starts_with('-')
+            || folders.len() * 2 > MAX_FOLDERS
+        {
             return Err(Gap::line("it goes to another folder"));
         }
         let places = folders.iter().map(|folder| match self.ground.place_in(folder, &target.text) {
@@ -146,7 +216,7 @@ impl Judge<'_> {
             if index == command.inner_at {
                 expanded.inner_at = expanded.words.len();
             }
-            if !word.is_glob {
+            if !word.is_glob || !word.is_spelt() {
                 expanded.words.push(word.clone());
                 continue;
             }
@@ -162,7 +232,7 @@ impl Judge<'_> {
                 }
                 // Without one that fits the pattern stays as it is.
                 let names = if names.is_empty() { vec![word.text.clone()] } else { names };
-                expanded.words.extend(names.into_iter().map(|text| Word { text, is_glob: false }));
+                expanded.words.extend(names.into_iter().map(Word::spelt));
             }
         }
         if command.inner_at == command.words.len() {

@@ -3,6 +3,7 @@
 
 use super::{
     opened::{self, Opened, Tail},
+    options, readers,
     rules::Rule,
 };
 
@@ -95,9 +96,10 @@ const RISKY: &[Risky] = &[
 pub(super) fn last_risky(texts: &[&str]) -> Option<usize> {
     let (program, _) = texts.split_first()?;
     let program = opened::standard_name(program)?;
-    let risky = RISKY.iter().find(|risky| risky.program == program)?;
-    let last = texts.iter().skip(1).rposition(|text| risky.takes(text))?;
-    Some(last + 1)
+    let risky = RISKY.iter().find(|risky| risky.program == program);
+    let takes =
+        |text: &&str| risky.is_some_and(|risky| risky.takes(text)) || options::runs_or_writes(program, text);
+    Some(texts.iter().skip(1).rposition(takes)? + 1)
 }
 
 impl Risky {
@@ -146,7 +148,7 @@ const CHECKS: &[&str] = &["pytest", "mypy", "tsc", "eslint", "ls", "wc"];
 
 /// The narrowest rule that is of use again; `None` when there is none.
 pub(super) fn narrow(command: &Opened) -> Option<Rule> {
-    if command.tail == Tail::Unknown {
+    if command.tail == Tail::Unknown || command.is_open() || !command.documents.is_empty() {
         return None;
     }
     let texts = command.texts();
@@ -155,6 +157,10 @@ pub(super) fn narrow(command: &Opened) -> Option<Rule> {
         .iter()
         .any(|(name, tasks)| name == program && rest.first().is_some_and(|task| tasks.contains(task)));
     let length = match (last_risky(&texts), is_task, CHECKS.contains(program)) {
+        // What it shows is not all that it could.
+        (None, true, _) if readers::shown_by_git(command).is_some() => {
+            return Rule::of_exactly(&owned(&texts));
+        }
         (None, true, _) => 2,
         (None, _, true) => 1,
         // Who allows `rm a.txt` has not allowed what else might follow.

@@ -5,7 +5,7 @@ use std::{fmt, path::Path, str::FromStr};
 use super::{
     opened::file_name,
     pattern::{self, Holds, Pattern},
-    shell,
+    shell::{self, Word},
 };
 use crate::tools::{self, Effect};
 
@@ -162,18 +162,24 @@ impl Rule {
     /// How a rule that forbids or asks is about a command of these words. Where a program lies does not matter.
     pub(super) fn guard(&self, words: &[&str]) -> Coverage {
         let Subject::Command { words: Some(rule), .. } = &self.subject else { return Coverage::None };
-        let is_same = |index: usize, rule: &String, word: &str| {
-            rule == word || (index == 0 && !rule.contains('/') && file_name(word) == rule)
-        };
         let mut pairs = rule.iter().zip(words).enumerate();
         if words.len() >= rule.len() && pairs.all(|(index, (rule, word))| is_same(index, rule, word)) {
             return Coverage::Words(rule.len());
+        }
+        if has_other_subcommand(rule, words) {
+            return Coverage::None;
         }
         // `git -C . push` for `git push`.
         let mut rest = words.iter();
         let is_scattered =
             rule.iter().enumerate().all(|(index, wanted)| rest.any(|word| is_same(index, wanted, word)));
         if is_scattered { Coverage::Scattered } else { Coverage::None }
+    }
+
+    /// Whether a rule is about the program of these words.
+    pub(super) fn is_of_program(&self, words: &[&str]) -> bool {
+        let Subject::Command { words: Some(rule), .. } = &self.subject else { return false };
+        rule.first().zip(words.first()).is_some_and(|(rule, word)| is_same(0, rule, word))
     }
 
     /// The program that a rule for commands is about.
@@ -185,7 +191,19 @@ impl Rule {
     /// Whether the rule could cover a command of these words and further ones.
     pub(super) fn begins_with(&self, words: &[&str]) -> bool {
         let Subject::Command { words: Some(rule), .. } = &self.subject else { return false };
-        rule.len() > words.len() && rule.iter().zip(words).all(|(rule, word)| rule == word)
+        rule.len() > words.len()
+            && rule.iter().zip(words).enumerate().all(|(index, (rule, word))| is_same(index, rule, word))
+    }
+
+    /// Whether values that are not known may make a command of these words one that the rule is about.
+    pub(super) fn may_be_completed(&self, words: &[Word]) -> bool {
+        let Subject::Command { words: Some(rule), .. } = &self.subject else { return false };
+        let (Some(first), Some(program)) = (rule.first(), words.first()) else { return false };
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        rule.len() > 1
+            && is_same(0, first, &program.text)
+            && words.iter().any(|word| !word.is_spelt())
+            && !(words.get(1).is_some_and(Word::is_spelt) && has_other_subcommand(rule, &texts))
     }
 
     /// Whether the rule is about a file at this place, or about a folder above it. `relative` is from the root that holds
@@ -264,6 +282,23 @@ impl FromStr for Rule {
         };
         Ok(Self { text: format!("{name}: {about}"), subject })
     }
+}
+
+/// Whether a word of a command is that of a rule. Where a program lies does not matter.
+fn is_same(index: usize, rule: &str, word: &str) -> bool {
+    rule == word || (index == 0 && !rule.contains('/') && file_name(word) == rule)
+}
+
+/// Programs whose first word says what they do, where it is no option.
+const BY_SUBCOMMAND: &[&str] = &["cargo", "git", "go"];
+
+/// Whether a command plainly does another thing than the one of a rule for the same program.
+fn has_other_subcommand(rule: &[String], words: &[&str]) -> bool {
+    let ([program, subcommand, ..], [_, word, ..]) = (rule, words) else { return false };
+    BY_SUBCOMMAND.contains(&program.as_str())
+        && !subcommand.starts_with(['-', '+'])
+        && !word.starts_with(['-', '+'])
+        && subcommand != word
 }
 
 fn texts(words: &[String]) -> Vec<&str> {

@@ -52,6 +52,7 @@ mod tests {
             effect: Effect::Execute,
             preview: command.to_owned(),
             leading_out: None,
+            least: None,
             circumstances: "in web".to_owned(),
             why: String::new(),
             root: None,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Ground,
-    opened::{self, Opened},
+    opened::{self, Opened, file_name},
     rules::{Coverage, Rule},
     shell,
 };
@@ -66,6 +66,21 @@ pub(super) fn forbidden<'r>(
         }
     }
     None
+}
+
+/// Whether one of the commands runs a script that they write themselves: what it says is not known before.
+pub(super) fn are_written(commands: &[&Opened]) -> bool {
+    let redirected = commands.iter().flat_map(|command| &command.writes).map(|word| file_name(&word.text));
+    let teed = commands
+        .iter()
+        .filter(|command| command.texts().first().is_some_and(|name| file_name(name) == "tee"));
+    let written: Vec<&str> = redirected
+        .chain(teed.flat_map(|command| command.texts().into_iter().skip(1).map(file_name)))
+        .collect();
+    commands.iter().filter_map(|command| Script::of(command)).any(|script| match &script {
+        Script::File(path) | Script::Program(path) => written.contains(&file_name(path)),
+        Script::OfPackage(_) => written.contains(&"package.json"),
+    })
 }
 
 /// A script as a command names it.

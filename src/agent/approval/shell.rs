@@ -2,15 +2,18 @@
 //!
 //! A grammar of bash gives a tree; what is understood is a short list of its kinds of nodes and of the characters that may
 //! stand in them without a quote. Whatever else there is, now or in a later version of the grammar, is no command that
-//! anyone can judge: the reason says what it was.
+//! anyone can judge: the reason says what it was. Of loops and branches every command counts as one that runs.
 
 mod anywhere;
+mod documents;
 mod quotes;
+mod statements;
+mod words;
 
 use tree_sitter::{Node, Parser};
 
 pub(super) use anywhere::commands_of_script;
-use quotes::{STATUS, is_unquoted_brace, quoted, with_statuses};
+pub(super) use documents::Document;
 
 /// Bytes of the longest text that is looked at: more is a script, which nobody reads in a question either.
 const MAX_BYTES: usize = 4_000;
@@ -24,22 +27,69 @@ const MAX_DEPTH: usize = 12;
 /// One simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Simple {
-    /// Empty for redirections that belong to a group or to nothing.
+    /// Empty for redirections that belong to a group or to nothing, and where variables are only set.
     pub(super) words: Vec<Word>,
-    /// The variables that are set for it.
-    pub(super) assignments: Vec<String>,
+    /// The variables that are set, for it or by it.
+    pub(super) assignments: Vec<Assignment>,
     /// The files that its input comes from.
     pub(super) reads: Vec<Word>,
     /// The files that its output goes to.
     pub(super) writes: Vec<Word>,
+    /// What it gets as its input.
+    pub(super) documents: Vec<Document>,
+    /// Whether its input is what the command before it prints.
+    pub(super) is_fed: bool,
+}
+
+/// A variable that gets a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Assignment {
+    pub(super) name: String,
+    pub(super) value: Word,
+    /// Whether programs see it.
+    pub(super) is_exported: bool,
 }
 
 /// A word as the command gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
+    /// With variables and other commands as they are written, where their values are not known.
     pub(super) text: String,
     /// Holds `*`, `?` or `[` without quotes: the shell puts names of files in its place.
     pub(super) is_glob: bool,
+    pub(super) known: Known,
+}
+
+/// How much of a word is spelt out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Known {
+    #[default]
+    All,
+    /// It is one word, and how it begins: no option where it does not look like one.
+    Begin,
+    /// It is one word, whichever.
+    One,
+    /// It is any number of any words.
+    Nothing,
+}
+
+impl Word {
+    pub(super) fn spelt(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_glob: false, known: Known::All }
+    }
+
+    pub(super) fn is_spelt(&self) -> bool {
+        self.known == Known::All
+    }
+
+    /// Whether it may become an option, or another word more.
+    pub(super) fn may_be_option(&self) -> bool {
+        match self.known {
+            Known::All => false,
+            Known::Begin => self.is_glob || self.text.starts_with('-'),
+            Known::One | Known::Nothing => true,
+        }
+    }
 }
 
 /// The simple commands of a text in their order.
@@ -47,16 +97,26 @@ pub(super) struct Word {
 /// # Errors
 /// Why it is not clear what runs, in words that follow "since it".
 pub(super) fn parse(text: &str) -> Result<Vec<Simple>, String> {
+    read(text, &[]).map(|read| read.commands)
+}
+
+/// What a text says.
+struct Read {
+    commands: Vec<Simple>,
+    /// Whether it is one command and nothing around it.
+    is_plain: bool,
+}
+
+/// Reads a text in which variables of loops have the values of `bound`.
+fn read(text: &str, bound: &[Bound]) -> Result<Read, String> {
     if text.len() > MAX_BYTES {
         return Err("is too long to be looked through".to_owned());
-    }
-    if text.trim().contains('\n') {
-        return Err("has more than one line".to_owned());
     }
     if text.chars().any(|c| c.is_control() && c != '\t' && c != '\n') {
         return Err("holds characters that cannot be seen".to_owned());
     }
-    let text = text.trim();
+    let taken = documents::taken_out(text.trim())?;
+    let text = taken.text.as_str();
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| NOT_READ.to_owned())?;
     let tree = parser.parse(text, None).ok_or(NOT_READ)?;
@@ -64,322 +124,55 @@ pub(super) fn parse(text: &str) -> Result<Vec<Simple>, String> {
     if root.has_error() {
         return Err(NOT_READ.to_owned());
     }
-    let mut reader = Reader { text, commands: Vec::new() };
-    reader.check_gaps(root)?;
+    let mut reader = Reader::new(text);
+    reader.documents = taken.documents;
+    reader.bound = bound.to_vec();
     reader.statements(root, 0)?;
-    if root.start_byte() != 0 || root.end_byte() != text.len() || reader.commands.is_empty() {
+    let is_whole = root.start_byte() == 0 && root.end_byte() == text.len();
+    if !is_whole || reader.commands.is_empty() || !reader.documents.is_empty() {
         return Err(NOT_READ.to_owned());
     }
-    Ok(reader.commands)
+    let is_plain = root.child_count() == 1 && root.child(0).is_some_and(|node| node.kind() == "command");
+    Ok(Read { commands: reader.commands, is_plain })
 }
 
 /// The words of a text that is one plain command: nothing set, nothing redirected, nothing that a shell expands.
 pub(super) fn plain_words(text: &str) -> Option<Vec<String>> {
-    let commands = parse(text).ok()?;
-    let [Simple { words, assignments, reads, writes }] = commands.as_slice() else { return None };
-    let is_plain = assignments.is_empty() && reads.is_empty() && writes.is_empty();
-    (is_plain && words.iter().all(|word| !word.is_glob))
+    let read = read(text, &[]).ok().filter(|read| read.is_plain)?;
+    let [simple] = read.commands.as_slice() else { return None };
+    let words = &simple.words;
+    let is_plain = *simple == Simple { words: words.clone(), ..Simple::default() };
+    (is_plain && words.iter().all(|word| !word.is_glob && word.is_spelt()))
         .then(|| words.iter().map(|word| word.text.clone()).collect())
 }
 
 const NOT_READ: &str = "is not understood as a command line";
 
-/// Words that begin something else than a command when they stand in its place.
-const RESERVED: &[&str] = &[
-    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in",
-    "function", "select", "coproc", "[[", "]]", "{", "}", "!",
-];
-
 struct Reader<'t> {
     text: &'t str,
     commands: Vec<Simple>,
+    /// Documents whose redirection was not met yet, by its place in the text.
+    documents: Vec<(usize, Document)>,
+    bound: Vec<Bound>,
+    /// Commands around it that get what it prints.
+    substitutions: usize,
+}
+
+/// A variable of a loop with one of its values.
+#[derive(Clone)]
+struct Bound {
+    name: String,
+    value: Word,
 }
 
 impl<'t> Reader<'t> {
+    const fn new(text: &'t str) -> Self {
+        Self { text, commands: Vec::new(), documents: Vec::new(), bound: Vec::new(), substitutions: 0 }
+    }
+
     fn source(&self, node: Node<'_>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
-
-    /// What the grammar left out between its nodes are blanks and nothing else.
-    fn check_gaps(&self, node: Node<'_>) -> Result<(), String> {
-        let mut at = node.start_byte();
-        for child in children(node) {
-            let gap = self.text.get(at..child.start_byte()).unwrap_or("?");
-            // Inside quotes blanks are text; they have no gaps.
-            if !gap.chars().all(|c| c == ' ' || c == '\t') {
-                return Err(NOT_READ.to_owned());
-            }
-            at = child.end_byte();
-        }
-        if node.child_count() > 0 && at != node.end_byte() {
-            return Err(NOT_READ.to_owned());
-        }
-        Ok(())
-    }
-
-    /// What a program, a list, a group or a pipeline is made of.
-    fn statements(&mut self, node: Node<'_>, depth: usize) -> Result<(), String> {
-        for child in children(node) {
-            let fits = match child.kind() {
-                "&&" | "||" | ";" => {
-                    matches!(node.kind(), "program" | "list" | "subshell" | "compound_statement")
-                }
-                "|" => node.kind() == "pipeline",
-                "!" => node.kind() == "negated_command",
-                "(" | ")" => node.kind() == "subshell",
-                "{" | "}" => node.kind() == "compound_statement",
-                _ => {
-                    self.statement(child, depth)?;
-                    true
-                }
-            };
-            if !fits {
-                return Err(because(child.kind()));
-            }
-        }
-        Ok(())
-    }
-
-    fn statement(&mut self, node: Node<'_>, depth: usize) -> Result<(), String> {
-        if depth > MAX_DEPTH {
-            return Err("has groups within groups".to_owned());
-        }
-        // The commands of a list are counted before the first of them is reached, which stands deepest in it.
-        if self.commands.len() >= MAX_COMMANDS || nested_lists(node) >= MAX_COMMANDS {
-            return Err(format!("has more than {MAX_COMMANDS} commands"));
-        }
-        self.check_gaps(node)?;
-        match node.kind() {
-            // What stands before the last `&&` or `||` is a list in the list, and no group.
-            "list" if node.parent().is_some_and(|parent| parent.kind() == "list") => {
-                self.statements(node, depth)
-            }
-            "list" | "pipeline" | "subshell" | "compound_statement" | "negated_command" => {
-                self.statements(node, depth + 1)
-            }
-            "command" => {
-                let mut simple = Simple::default();
-                self.command(node, &mut simple)?;
-                self.commands.push(simple);
-                Ok(())
-            }
-            "redirected_statement" => self.redirected(node, depth),
-            "test_command" => {
-                self.commands.push(self.bracket(node)?);
-                Ok(())
-            }
-            kind => Err(because(kind)),
-        }
-    }
-
-    /// `[ -f x ]`, which to a shell is a program as any other: read as `test -f x`.
-    fn bracket(&self, node: Node<'_>) -> Result<Simple, String> {
-        let inner = self.source(node).strip_prefix("[ ").and_then(|text| text.strip_suffix(" ]"));
-        let mut commands = parse(&format!("test {}", inner.ok_or_else(|| because(node.kind()))?))?;
-        match (commands.pop(), commands.is_empty()) {
-            (Some(simple), true) if simple.reads.is_empty() && simple.writes.is_empty() => Ok(simple),
-            _ => Err(because(node.kind())),
-        }
-    }
-
-    fn redirected(&mut self, node: Node<'_>, depth: usize) -> Result<(), String> {
-        let mut simple = Simple::default();
-        for child in children(node) {
-            match child.kind() {
-                "file_redirect" => self.redirect(child, &mut simple)?,
-                "command" => {
-                    self.check_gaps(child)?;
-                    self.command(child, &mut simple)?;
-                }
-                _ => self.statement(child, depth + 1)?,
-            }
-        }
-        self.commands.push(simple);
-        Ok(())
-    }
-
-    fn command(&self, node: Node<'_>, simple: &mut Simple) -> Result<(), String> {
-        for child in children(node) {
-            match child.kind() {
-                "variable_assignment" => simple.assignments.push(self.assigned(child)?),
-                "file_redirect" => self.redirect(child, simple)?,
-                "command_name" => {
-                    let name = children(child).next().ok_or(NOT_READ)?;
-                    let word = self.word(name)?;
-                    if word.is_glob || word.text.is_empty() {
-                        return Err("does not spell the program's name".to_owned());
-                    }
-                    if RESERVED.contains(&self.source(child)) {
-                        return Err(because(child.kind()));
-                    }
-                    simple.words.push(word);
-                }
-                _ => simple.words.push(self.word(child)?),
-            }
-        }
-        if simple.words.is_empty() { Err("sets variables only".to_owned()) } else { Ok(()) }
-    }
-
-    /// The name of a variable that gets a plain value.
-    fn assigned(&self, node: Node<'_>) -> Result<String, String> {
-        self.check_gaps(node)?;
-        let parts: Vec<_> = children(node).collect();
-        let (name, value) = match parts.as_slice() {
-            [name, equals] if equals.kind() == "=" => (name, None),
-            [name, equals, value] if equals.kind() == "=" => (name, Some(value)),
-            _ => return Err(because(node.kind())),
-        };
-        if name.kind() != "variable_name" {
-            return Err(because(name.kind()));
-        }
-        if let Some(value) = value {
-            self.word(*value)?;
-        }
-        Ok(self.source(*name).to_owned())
-    }
-
-    fn redirect(&self, node: Node<'_>, simple: &mut Simple) -> Result<(), String> {
-        self.check_gaps(node)?;
-        let mut parts: Vec<_> = children(node).collect();
-        if parts.first().is_some_and(|part| part.kind() == "file_descriptor") {
-            parts.remove(0);
-        }
-        let [operator, target] = parts.as_slice() else { return Err(because(node.kind())) };
-        let target = self.word(*target)?;
-        if target.is_glob || target.text.is_empty() {
-            return Err("does not spell the file that it redirects to".to_owned());
-        }
-        match operator.kind() {
-            // From one open stream to another.
-            ">&" if target.text.chars().all(|c| c.is_ascii_digit()) => {}
-            ">" | ">>" | ">|" => simple.writes.push(target),
-            "<" => simple.reads.push(target),
-            kind => return Err(because(kind)),
-        }
-        Ok(())
-    }
-
-    fn word(&self, node: Node<'_>) -> Result<Word, String> {
-        let mut word = Word { text: String::new(), is_glob: false };
-        // The shells take `{}` as it stands; any other pair of braces is expanded.
-        if self.source(node).replace("{}", "").contains(['{', '}']) && is_unquoted_brace(node, self.text) {
-            return Err("uses braces without quotes".to_owned());
-        }
-        self.piece(node, true, &mut word)?;
-        Ok(word)
-    }
-
-    /// Adds what a part of a word says.
-    fn piece(&self, node: Node<'_>, is_first: bool, word: &mut Word) -> Result<(), String> {
-        self.check_gaps_of_text(node)?;
-        match node.kind() {
-            "word" | "number" if node.child_count() == 0 => self.unquoted(self.source(node), is_first, word),
-            "raw_string" => {
-                let inner = self.source(node).strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-                word.text.push_str(inner.filter(|text| !text.contains('\'')).ok_or(NOT_READ)?);
-                Ok(())
-            }
-            "string" => {
-                let inner = self.source(node).strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-                let is_text = |child: Node<'_>| {
-                    matches!(child.kind(), "\"" | "string_content") || self.is_status(child)
-                };
-                if let Some(other) = children(node).find(|child| !is_text(*child)) {
-                    return Err(because(other.kind()));
-                }
-                let statuses = children(node).filter(|child| self.is_status(*child));
-                let inner = with_statuses(inner.ok_or(NOT_READ)?, node.start_byte() + 1, statuses)?;
-                quoted(&inner, word)
-            }
-            _ if self.is_status(node) => {
-                word.text.push('0');
-                Ok(())
-            }
-            "concatenation" => {
-                for (index, child) in children(node).enumerate() {
-                    if child.kind() == "concatenation" {
-                        return Err(because(child.kind()));
-                    }
-                    self.piece(child, is_first && index == 0, word)?;
-                }
-                Ok(())
-            }
-            kind => Err(because(kind)),
-        }
-    }
-
-    /// How the last command ended: a number, whichever.
-    fn is_status(&self, node: Node<'_>) -> bool {
-        node.kind() == "simple_expansion" && self.source(node) == STATUS
-    }
-
-    /// Parts of a word touch each other.
-    fn check_gaps_of_text(&self, node: Node<'_>) -> Result<(), String> {
-        if node.kind() != "concatenation" {
-            return Ok(());
-        }
-        let mut at = node.start_byte();
-        for child in children(node) {
-            if child.start_byte() != at {
-                return Err(NOT_READ.to_owned());
-            }
-            at = child.end_byte();
-        }
-        if at == node.end_byte() { Ok(()) } else { Err(NOT_READ.to_owned()) }
-    }
-
-    fn unquoted(&self, source: &str, is_first: bool, word: &mut Word) -> Result<(), String> {
-        let mut previous = None;
-        let mut characters = source.chars();
-        while let Some(character) = characters.next() {
-            match character {
-                'a'..='z'
-                | 'A'..='Z'
-                | '0'..='9'
-                | '_'
-                | '.'
-                | '/'
-                | '-'
-                | '+'
-                | ','
-                | ':'
-                | '='
-                | '@'
-                | '%'
-                | '^'
-                | '{'
-                | '}' => word.text.push(character),
-                '#' if previous.is_some() || !is_first => word.text.push(character),
-                // A home folder at the begin of a word, and behind these in values.
-                '~' if !matches!(previous, None | Some(':' | '=')) => word.text.push(character),
-                '~' => return Err("names a home folder by ~".to_owned()),
-                '*' | '?' | '[' | ']' => {
-                    word.is_glob = true;
-                    word.text.push(character);
-                }
-                '\\' => match characters.next() {
-                    Some(escaped) if escaped.is_ascii_punctuation() => word.text.push(escaped),
-                    _ => return Err("uses a backslash without quotes".to_owned()),
-                },
-                '!' => return Err("uses ! in a word".to_owned()),
-                other if !other.is_ascii() => {
-                    return Err("holds characters beyond ASCII without quotes".to_owned());
-                }
-                other => return Err(format!("uses {other} without quotes")),
-            }
-            previous = Some(character);
-        }
-        Ok(())
-    }
-}
-
-/// How many lists begin where a node does: to the grammar `a && b && c` is a list of `a && b` and `c`.
-fn nested_lists(node: Node<'_>) -> usize {
-    std::iter::successors(Some(node).filter(|node| node.kind() == "list"), |node| {
-        node.child(0).filter(|first| first.kind() == "list")
-    })
-    .take(MAX_COMMANDS)
-    .count()
 }
 
 fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {

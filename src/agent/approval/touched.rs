@@ -1,7 +1,11 @@
 //! What files a command touches besides those that it only names: for rules about paths. Known programs are told apart by
 //! tables; what an unknown one does (a script, a build) cannot be seen here.
 
-use super::opened::{Opened, Tail, file_name};
+use super::{
+    opened::{Opened, Tail, file_name},
+    options::{self, Does},
+    readers,
+};
 
 /// Programs that do not show what is in the files that they name: some show names, some change what they do not show.
 const NOT_READING: &[&str] = &[
@@ -48,6 +52,9 @@ const GIT_SWEEPS: &[&str] = &[
     "stash",
     "switch",
 ];
+
+/// What of git neither shows nor writes files, whatever it is given.
+const GIT_TAKES: &[&str] = &["add", "branch", "commit", "fetch", "push", "remote", "status", "tag"];
 
 /// Programs that write whatever they take out of something.
 const SWEEPERS: &[&str] = &["7z", "bsdtar", "cpio", "patch", "tar", "unzip"];
@@ -117,6 +124,8 @@ pub(super) struct Touched {
     pub(super) reads: Vec<String>,
     /// Folders of which it shows what lies below.
     pub(super) below: Vec<String>,
+    /// Folders of which git may show what it keeps.
+    pub(super) kept: Vec<String>,
     pub(super) writes: Vec<String>,
     /// Gone afterwards, with what lies below.
     pub(super) removes: Vec<String>,
@@ -158,8 +167,34 @@ pub(super) fn touched(command: &Opened) -> Touched {
         touched.writes.extend(words.iter().filter_map(|word| word.strip_prefix("of=")).map(str::to_owned));
     }
     touched.write(name, &operands, words);
-    if SWEEPERS.contains(&name) {
+    let named = options::values(name, words, Does::Writes);
+    if options::saves_here(name, words) {
+        let saved = saved_names(&operands);
+        // One of the options may name the folder.
+        let within = named.iter().flat_map(|folder| saved.iter().map(move |name| format!("{folder}/{name}")));
+        touched.writes.extend(within.collect::<Vec<_>>());
+        touched.writes.extend(saved);
+    }
+    touched.writes.extend(named);
+    if name == "sed" {
+        touched.writes.extend(readers::written_by_sed(words));
+    }
+    if SWEEPERS.contains(&name) && only_packs(name, words) {
+        // The archive is one of them.
+        touched.writes.extend(words.iter().flat_map(|word| packed_into(word)));
+    } else if SWEEPERS.contains(&name) {
         touched.writes_unseen = Some("may write any file of the project");
+    }
+    let values = command.words.iter().skip(1).any(|word| !word.is_spelt());
+    if values {
+        let unseen = Some("uses values that are not known");
+        let is_plain_git = name == "git" && operands.first().is_some_and(|word| GIT_TAKES.contains(word));
+        if !NOT_READING.contains(&name) && command.inner.is_empty() && !is_plain_git {
+            touched.reads_unseen = unseen;
+        }
+        let writes =
+            writer(name).is_some() || is_editor(name, words) || options::may_write(name) && !is_plain_git;
+        touched.writes_unseen = touched.writes_unseen.or(unseen.filter(|_| writes));
     }
     if command.tail == Tail::Unknown {
         let unseen = Some("touches files that are not named in it");
@@ -170,6 +205,46 @@ pub(super) fn touched(command: &Opened) -> Touched {
         touched.writes_unseen = touched.writes_unseen.or(unseen.filter(|_| writes));
     }
     touched
+}
+
+/// Whether a packer only reads files and writes its archive, which is among its words, or lists one.
+fn only_packs(name: &str, words: &[&str]) -> bool {
+    let Some(first) = words.first() else { return false };
+    let letters =
+        |word: &str| word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).map(str::to_owned);
+    match name {
+        "tar" | "bsdtar" => {
+            let bundled = if first.starts_with('-') { letters(first) } else { Some((*first).to_owned()) };
+            let does = |letter: char, long: &[&str]| {
+                bundled.as_ref().is_some_and(|letters| letters.contains(letter))
+                    || words.iter().any(|word| {
+                        long.contains(word) || letters(word).is_some_and(|rest| rest.starts_with(letter))
+                    })
+            };
+            let may_unpack = words.iter().any(|word| {
+                matches!(*word, "--extract" | "--get") || letters(word).is_some_and(|rest| rest.contains('x'))
+            }) || bundled.as_ref().is_some_and(|letters| letters.contains('x'));
+            !may_unpack && (does('c', &["--create"]) || does('t', &["--list"]) || does('r', &["--append"]))
+        }
+        "7z" => matches!(*first, "a" | "l" | "t"),
+        "unzip" => matches!(*first, "-l" | "-t" | "-p" | "-Z"),
+        _ => false,
+    }
+}
+
+/// What may be the archive that a packer writes.
+fn packed_into(word: &str) -> Vec<String> {
+    const ENDINGS: &[&str] = &[".7z", ".bz2", ".gz", ".tar", ".tgz", ".txz", ".xz", ".zip", ".zst"];
+    named(word).into_iter().filter(|word| ENDINGS.iter().any(|ending| word.ends_with(ending))).collect()
+}
+
+/// The files in which what is fetched is kept, by the last parts of addresses.
+fn saved_names(operands: &[&str]) -> Vec<String> {
+    let last = |address: &&str| {
+        let address = address.split(['?', '#']).next()?;
+        Some(file_name(address.trim_end_matches('/')).to_owned())
+    };
+    operands.iter().filter_map(last).filter(|name| !name.is_empty()).collect()
 }
 
 fn writer(name: &str) -> Option<Writes> {
@@ -271,7 +346,7 @@ impl Touched {
             _ => !words.iter().any(|word| only_names.contains(word)),
         };
         if GIT_SHOWS.contains(subcommand) && shows_patches {
-            self.below.push(".".to_owned());
+            self.kept.push(".".to_owned());
         }
         let is_looking = *subcommand == "stash" && matches!(rest.first(), Some(&("list" | "show")));
         if GIT_SWEEPS.contains(subcommand) && !is_looking {

@@ -9,7 +9,7 @@ use super::{Admitted, refusal::Refusal};
 use crate::{
     agent::{
         Agent, Thread, TurnContext,
-        approval::{Answer, Decision, Facts, Outside, Question, Reach},
+        approval::{Answer, Approvals, Decision, Facts, Outside, Question, Reach},
     },
     protocol::ToolCall,
     tools::{Effect, Prepared},
@@ -21,12 +21,14 @@ pub(super) struct Judged {
     pub(super) decision: Decision,
     /// The places outside the workspace that the call reaches once it is allowed; none where all of them are refused.
     outside: Reach,
+    /// With which `approvals` nobody would be asked.
+    least: Option<Approvals>,
 }
 
 impl Judged {
     /// Of a call that does not run anyway.
     fn refused() -> Self {
-        Self { decision: Decision::Allow, outside: Reach::default() }
+        Self { decision: Decision::Allow, outside: Reach::default(), least: None }
     }
 
     /// Lets the turn's files be used where a call was allowed to go.
@@ -50,13 +52,18 @@ pub(super) async fn decide(
     let deciding = tokio::task::spawn_blocking(move || {
         let reach = Reach::of(&facts, &*files);
         let decision = policy.decide(&facts, &reach, &grants, &*files);
+        let least = match decision {
+            Decision::Ask { .. } => policy.least(&facts, &reach, &grants, &*files),
+            Decision::Allow | Decision::Deny { .. } => None,
+        };
         let outside = if policy.outside == Outside::Ask { reach } else { Reach::default() };
-        Judged { decision, outside }
+        Judged { decision, outside, least }
     });
     let judged = deciding.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a call could not be judged");
         let why = "it could not be judged".to_owned();
-        Judged { decision: Decision::Ask { why, always: Vec::new() }, outside: Reach::default() }
+        let decision = Decision::Ask { why, always: Vec::new() };
+        Judged { decision, outside: Reach::default(), least: None }
     });
     if judged.decision == Decision::Allow {
         judged.let_in(effect, &context.files);
@@ -94,6 +101,7 @@ pub(super) async fn ask_if_needed(
         leading_out: leads_out.clone(),
         circumstances: prepared.circumstances.clone(),
         why,
+        least: judged.least,
         always: always.clone(),
         root: root.await.unwrap_or_default(),
     };

@@ -167,6 +167,7 @@ mod tests {
             effect: Effect::Execute,
             preview: command.to_owned(),
             leading_out: None,
+            least: None,
             circumstances: "in web".to_owned(),
             why: "npm is not known to only read".to_owned(),
             always: Vec::new(),

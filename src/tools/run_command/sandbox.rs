@@ -185,6 +185,12 @@ impl Sandbox {
         self.mode != SandboxMode::Off && cfg!(target_os = "linux")
     }
 
+    /// Whether commands cannot see the files with secrets that are found in the workspace. Blocks for some milliseconds when it is
+    /// asked for the first time.
+    pub(super) fn hides_secrets(&self) -> bool {
+        Report::new(self).walls.iter().any(|wall| wall.name == "secrets" && wall.missing.is_none())
+    }
+
     /// What is in force in a workspace with these folders. Blocks: they are looked through.
     pub fn report(&self, roots: &[PathBuf]) -> Report {
         let mut report = Report::new(self);

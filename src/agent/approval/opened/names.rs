@@ -19,6 +19,26 @@ pub(super) const HARMLESS_VARIABLES: &[&str] = &[
     "TZ",
 ];
 
+/// Variables by which a shell finds programs, reads what follows, or runs something by itself.
+pub(super) const CHANGING_VARIABLES: &[&str] = &[
+    "CDPATH",
+    "ENV",
+    "GLOBIGNORE",
+    "HOME",
+    "IFS",
+    "OLDPWD",
+    "PATH",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS3",
+    "PS4",
+    "PWD",
+    "SHELL",
+    "SHELLOPTS",
+];
+
 /// Builtins of the shell that change what comes after them, or run what is not to be seen.
 pub(super) const OPAQUE: &[&str] = &[
     "eval",

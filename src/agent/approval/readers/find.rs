@@ -1,6 +1,7 @@
 //! What of `find` only reads: tests, and what prints names.
 
-use super::Reading;
+use super::{Opened, Reading, ends};
+use crate::workspace::place::Below;
 
 /// What `find` tests and prints.
 const FIND_FLAGS: &[&str] = &[
@@ -50,6 +51,20 @@ const FIND_VALUED: &[&str] = &[
     "-group",
     "-printf",
 ];
+
+/// What `find` prints the names of, for another command that shows what is in them.
+pub(super) fn found(command: &Opened, words: &[&str]) -> Option<Reading> {
+    let reading = super::reading(command)?;
+    // These print other words than names.
+    let prints_more = words.iter().any(|word| matches!(*word, "-ls" | "-printf"));
+    let is_simple = !words.iter().any(|word| matches!(*word, "-o" | "-or" | "," | "!" | "-not" | "("));
+    let after = |option: &str| {
+        words.iter().position(|word| *word == option).and_then(|at| words.get(at + 1)).copied()
+    };
+    let names: Vec<String> = after("-name").filter(|_| is_simple).map(str::to_owned).into_iter().collect();
+    let below = if is_simple && after("-type") == Some("f") { Below::All } else { Below::Linked };
+    (!prints_more).then(|| Reading { below, only: ends(&names), ..reading })
+}
 
 pub(super) fn reading(words: &[&str]) -> Option<Reading> {
     let mut reading = Reading::default();

@@ -33,11 +33,53 @@ const LOG_OPTIONS: &[&str] = &[
     "--exit-code",
     "--quiet",
     "--check",
+    "--boundary",
+    "--branches",
+    "--cherry-pick",
+    "--compact-summary",
+    "--dirstat",
+    "--find-renames",
+    "--full-history",
+    "--ignore-blank-lines",
+    "--ignore-space-at-eol",
+    "--left-right",
+    "--raw",
+    "--relative",
+    "--remotes",
+    "--tags",
+    "--topo-order",
+    "-C",
+    "-E",
+    "-F",
+    "-i",
     "-w",
     "-b",
     "-W",
     "-M",
 ];
+/// Options that choose commits in another way than by their number.
+const CHOOSING: &[&str] = &[
+    "--after",
+    "--all",
+    "--author",
+    "--before",
+    "--branches",
+    "--cherry-pick",
+    "--diff-filter",
+    "--follow",
+    "--full-history",
+    "--grep",
+    "--merges",
+    "--no-merges",
+    "--remotes",
+    "--since",
+    "--tags",
+    "--until",
+    "-G",
+    "-S",
+];
+/// Of those, the ones that add commits.
+const ADDING: &[&str] = &["--all", "--branches", "--remotes", "--tags"];
 const LOG_VALUED: &[&str] = &[
     "--max-count=",
     "--since=",
@@ -50,6 +92,8 @@ const LOG_VALUED: &[&str] = &[
     "--pretty=",
     "--date=",
     "--color=",
+    "--abbrev=",
+    "--stat=",
     "--diff-filter=",
     "--unified=",
     "-U",
@@ -92,6 +136,7 @@ pub(super) fn reading(words: &[&str]) -> Option<Reading> {
         "branch" => (&["-a", "-r", "-v", "-vv", "--all", "--remotes", "--list", "--show-current"], &[]),
         "tag" => (&["-l", "--list"], &["--sort="]),
         "stash" => (&[], &[]),
+        "remote" => (&["-v", "--verbose"], &[]),
         "rev-parse" => (
             &[
                 "--abbrev-ref",
@@ -114,10 +159,11 @@ pub(super) fn reading(words: &[&str]) -> Option<Reading> {
         return (words == ["list"]).then(|| Reading { git: Some(GitShows::default()), ..Reading::default() });
     }
     let is_log = matches!(*subcommand, "log" | "shortlog" | "rev-list" | "diff" | "show");
-    let takes_operands = !matches!(*subcommand, "branch" | "tag");
+    let takes_operands = !matches!(*subcommand, "branch" | "tag" | "remote");
     let mut git = GitShows::default();
     let mut reading = Reading::default();
     let (mut prints_names, mut prints_patches) = (false, false);
+    let (mut count, mut chooses, mut names) = (None, false, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if *word == "--" {
@@ -135,17 +181,31 @@ pub(super) fn reading(words: &[&str]) -> Option<Reading> {
             prints_patches = true;
         } else if matches!(*word, "-n" | "-L") && (is_log && *word == "-n" || *subcommand == "blame") {
             (*word == "-n" && *subcommand == "blame").then_some(()).or_else(|| words.next().map(|_| ()))?;
+        } else if is_log && matches!(*word, "-S" | "-G") {
+            words.next()?;
+            chooses = true;
         } else if options.contains(word) || valued.iter().any(|option| word.starts_with(option)) {
             git.follows |= *word == "--follow";
+            chooses |= is_log && CHOOSING.iter().any(|option| word.starts_with(option));
+            names.extend(ADDING.contains(word).then(|| (*word).to_owned()));
+            if let Some(number) = word.strip_prefix("--max-count=") {
+                count = Some(number.to_owned());
+            }
             prints_patches |= is_log && IMPLY_PATCHES.iter().any(|option| word.starts_with(option));
             // What is staged is compared with the last commit.
             if matches!(*word, "--cached" | "--staged") && *subcommand == "diff" {
                 git.texts = Texts::OfCommits;
+                names.push("--cached".to_owned());
             }
         } else if word.starts_with('-') {
             let number = word.strip_prefix("-n").or_else(|| word.strip_prefix('-')).unwrap_or_default();
             let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
             (is_log && is_number).then_some(())?;
+            count = Some(number.to_owned());
+        } else if let Some((_, path)) = word.split_once(':').filter(|_| *subcommand == "show") {
+            // A file as it was in a commit, under the name that it had.
+            (!path.contains(':')).then_some(())?;
+            reading.paths.push(path.to_owned());
         } else if takes_operands && !word.contains(':') {
             reading.paths.push((*word).to_owned());
             git.operands.push((*word).to_owned());
@@ -153,18 +213,91 @@ pub(super) fn reading(words: &[&str]) -> Option<Reading> {
             return None;
         }
     }
-    // An object that is no commit is shown as it is, whatever else is said.
-    if *subcommand == "show" && git.operands.iter().any(|word| may_be_object(word)) {
-        return None;
+    let is_blob = *subcommand == "show" && reading.paths.len() > git.operands.len() + git.limits.len();
+    if is_blob {
+        // With a commit beside it, it would be two looks.
+        git.operands.is_empty().then_some(())?;
+        reading.git = Some(GitShows::default());
+        return Some(reading);
     }
+    // An object that is no commit is shown as it is, whatever else is said.
+    let has_object = *subcommand == "show" && git.operands.iter().any(|word| may_be_object(word));
     let prints_unasked = matches!(*subcommand, "diff" | "show") && !prints_names;
     git.texts = match *subcommand {
+        _ if has_object => Texts::OfCommits,
         _ if !prints_patches && !prints_unasked => Texts::None,
         "diff" if git.texts == Texts::None => Texts::OfNow,
         _ => Texts::OfCommits,
     };
+    // Names of before stand nowhere in the words.
+    if git.texts != Texts::None && !git.follows {
+        let count = count.filter(|_| !chooses && matches!(*subcommand, "log" | "show"));
+        names.extend(count.map(|count| format!("-{count}")));
+        git.names = naming(subcommand, names, &git);
+    }
     reading.git = Some(git);
     Some(reading)
+}
+
+/// The words for the names of what a look shows, and perhaps of more.
+fn naming(subcommand: &str, options: Vec<String>, git: &GitShows) -> Vec<String> {
+    let (subcommand, of_commits) = match subcommand {
+        "diff" => ("diff", false),
+        "show" => ("show", true),
+        _ => ("log", true),
+    };
+    let mut words = vec![subcommand.to_owned()];
+    words.extend(["--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"].map(str::to_owned));
+    if of_commits {
+        words.extend(["--format=", "-m", "--root"].map(str::to_owned));
+    }
+    words.extend(options);
+    // Git says no where it is none.
+    let commit = |word: &String| match subcommand == "show" && may_be_object(word) {
+        true => format!("{word}^{{commit}}"),
+        false => word.clone(),
+    };
+    words.extend(git.operands.iter().map(commit));
+    if !git.limits.is_empty() {
+        words.push("--".to_owned());
+        words.extend(git.limits.iter().cloned());
+    }
+    words
+}
+
+/// What of git prints the texts of files that it keeps.
+const PRINTING: &[&str] = &[
+    "archive",
+    "cat-file",
+    "diff",
+    "format-patch",
+    "grep",
+    "log",
+    "reflog",
+    "shortlog",
+    "show",
+    "stash",
+    "whatchanged",
+];
+
+/// Which files a command shows that prints texts, whether all of its words are known or not.
+pub(super) fn shows(words: &[&str]) -> Option<GitShows> {
+    let subcommand = words.iter().find(|word| !word.starts_with('-'))?;
+    let is_printing = match *subcommand {
+        "stash" => words.contains(&"show"),
+        subcommand => PRINTING.contains(&subcommand),
+    };
+    if !is_printing {
+        return None;
+    }
+    match reading(words) {
+        Some(reading) => reading.git.filter(|git| git.texts != Texts::None),
+        None => {
+            let everything = ["--all", "--reflog"].map(str::to_owned).to_vec();
+            let names = naming("log", everything, &GitShows::default());
+            Some(GitShows { texts: Texts::OfCommits, names, follows: true, ..GitShows::default() })
+        }
+    }
 }
 
 /// Whether a word may name the text of a file by its number in the repository.

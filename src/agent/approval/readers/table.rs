@@ -227,6 +227,10 @@ pub(super) const READERS: &[Reader] = &[
     reader("printf", "", "", Operands::Words),
     reader("seq", "w", "sf", Operands::Words),
     reader("sleep", "", "", Operands::Words),
+    reader("break", "", "", Operands::Words),
+    reader("continue", "", "", Operands::Words),
+    reader("exit", "", "", Operands::Words),
+    reader("wait", "", "", Operands::Words),
 ];
 
 const HEAD_LONG: &[&str] = &["bytes=", "lines=", "quiet", "verbose"];

@@ -3,7 +3,7 @@
 
 use tree_sitter::Parser;
 
-use super::{Reader, Simple, children};
+use super::{Reader, Simple, Word, children};
 
 /// Nodes of a script that are looked at: far more than one of some thousand lines has.
 const MAX_NODES: usize = 200_000;
@@ -19,7 +19,7 @@ pub(in super::super) fn commands_of_script(text: &str) -> Vec<Simple> {
         Err(_) => None,
     };
     let Some(tree) = tree else { return Vec::new() };
-    let reader = Reader { text, commands: Vec::new() };
+    let mut reader = Reader::new(text);
     let mut commands = Vec::new();
     let mut waiting = vec![tree.root_node()];
     let mut looked_at = 0;
@@ -31,9 +31,12 @@ pub(in super::super) fn commands_of_script(text: &str) -> Vec<Simple> {
         if node.kind() == "command" {
             let parts =
                 children(node).filter(|part| !matches!(part.kind(), "variable_assignment" | "file_redirect"));
-            let words = parts.map_while(|part| match part.kind() {
-                "command_name" => children(part).next().and_then(|name| reader.word(name).ok()),
-                _ => reader.word(part).ok(),
+            let words = parts.map_while(|part| {
+                let word = match part.kind() {
+                    "command_name" => children(part).next().and_then(|name| reader.word(name).ok()),
+                    _ => reader.word(part).ok(),
+                };
+                word.filter(Word::is_spelt)
             });
             commands.push(Simple { words: words.collect(), ..Simple::default() });
         }

@@ -4,28 +4,6 @@ use tree_sitter::Node;
 
 use super::{NOT_READ, Word, children};
 
-/// The variable that holds how the last command ended.
-pub(super) const STATUS: &str = "$?";
-
-/// A text that begins at `start`, with a number in the place of each `$?` in it.
-pub(super) fn with_statuses<'t>(
-    text: &str,
-    start: usize,
-    statuses: impl Iterator<Item = Node<'t>>,
-) -> Result<String, String> {
-    let mut text = text.to_owned();
-    let statuses: Vec<_> = statuses.collect();
-    for status in statuses.iter().rev() {
-        let at = status.start_byte().checked_sub(start).ok_or(NOT_READ)?;
-        let range = at..at + STATUS.len();
-        if text.get(range.clone()) != Some(STATUS) {
-            return Err(NOT_READ.to_owned());
-        }
-        text.replace_range(range, "0");
-    }
-    Ok(text)
-}
-
 /// What stands between double quotes.
 pub(super) fn quoted(source: &str, word: &mut Word) -> Result<(), String> {
     let mut characters = source.chars().peekable();
@@ -35,6 +13,8 @@ pub(super) fn quoted(source: &str, word: &mut Word) -> Result<(), String> {
             '\\' => match characters.peek() {
                 // Before any other character a backslash stands for itself here.
                 Some('"' | '\\' | '$' | '`') => word.text.extend(characters.next()),
+                // The line goes on.
+                Some('\n') => drop(characters.next()),
                 Some(_) => word.text.push('\\'),
                 None => return Err(NOT_READ.to_owned()),
             },
@@ -48,13 +28,14 @@ pub(super) fn quoted(source: &str, word: &mut Word) -> Result<(), String> {
 /// Whether one of the braces of a word stands outside quotes.
 pub(super) fn is_unquoted_brace(node: Node<'_>, text: &str) -> bool {
     match node.kind() {
-        "raw_string" | "string" => false,
+        "raw_string" | "string" | "simple_expansion" | "expansion" | "command_substitution" => false,
         "concatenation" => {
             // Unquoted parts side by side, so that `{}` counts as a pair.
             let mut run = String::new();
             let mut runs = Vec::new();
             for child in children(node) {
-                if matches!(child.kind(), "raw_string" | "string") {
+                let kinds = ["raw_string", "string", "simple_expansion", "expansion", "command_substitution"];
+                if kinds.contains(&child.kind()) {
                     runs.push(std::mem::take(&mut run));
                 } else {
                     run.push_str(text.get(child.byte_range()).unwrap_or("{"));

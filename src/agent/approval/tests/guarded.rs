@@ -41,9 +41,9 @@ fn files_that_may_not_be_read_are_not_read_by_commands() {
             grep -r x . => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: grep -r x .]
             grep -r x src => allow
             find . -type f | xargs cat => ask: the rule `read: docs/**` in deny may be about it: it touches files that are not named in it; with a yes it runs all the same [exactly: find . -type f | xargs cat]
-            cd $x; cat c.md => ask: the rule `read: docs/**` in deny may be about it: it uses the values of variables or of other commands; with a yes it runs all the same [exactly: cd $x; cat c.md]
-            for f in docs/*; do cat $f; done => ask: the rule `read: docs/**` in deny may be about it: it uses more of the shell's language than plain commands; with a yes it runs all the same [exactly: for f in docs/*; do cat $f; done]
-            git diff => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: git diff]
+            cd $x; cat c.md => ask: the rule `read: docs/**` in deny may be about it: it goes to a folder that is not known; with a yes it runs all the same [exactly: cd $x; cat c.md]
+            for f in docs/*; do cat $f; done => ask: the rule `read: docs/**` in deny may be about it: it uses values that are not known; with a yes it runs all the same [exactly: for f in docs/*; do cat $f; done]
+            git diff => allow
             cp -r . /tmp/x => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: cp -r . /tmp/x]
             ls docs => allow
             find . -name x => allow
@@ -133,7 +133,7 @@ fn machines_that_are_forbidden_are_not_reached_by_programs_that_are_known() {
         expect![[r#"
             curl https://example.com/x => deny: the user's rule `host: example.com` forbids it
             curl https://docs.rs/x => allow
-            curl $URL => ask: the rule `host: example.com` in deny may be about it: it uses the values of variables or of other commands; with a yes it runs all the same [exactly: curl $URL]
+            curl $URL => ask: the rule `host: example.com` in deny may be about it: its words do not tell to which machines it talks; with a yes it runs all the same [exactly: curl $URL]
             curl http://93.184.216.34/ => ask: the rule `host: example.com` in deny may be about it: its words do not tell to which machines it talks; with a yes it runs all the same [exactly: curl http://93.184.216.34/]
             git push => ask: the rule `host: example.com` in deny may be about it: its words do not tell to which machines it talks; with a yes it runs all the same [exactly: git push]
             git clone https://example.com/a.git => deny: the user's rule `host: example.com` forbids it
@@ -149,7 +149,7 @@ fn machines_that_are_forbidden_are_not_reached_by_programs_that_are_known() {
             git log => allow
             npm install => deny: the user's rule `effect: network` forbids it
             npm test => allow
-            x=curl; $x a.b => ask: the rule `effect: network` in deny may be about it: it sets variables that other commands may use; with a yes it runs all the same [exactly: x=curl; $x a.b]
+            x=curl; $x a.b => ask: the rule `effect: network` in deny may be about it: it uses the values of variables or of other commands; with a yes it runs all the same [exactly: x=curl; $x a.b]
         "#]],
     );
 }
@@ -173,7 +173,7 @@ fn a_rule_that_is_spelt_differently_says_why_it_is_not_certain() {
             npm test => deny: the user's rule `command: npm` forbids it
             /usr/bin/npm test => deny: the user's rule `command: npm` forbids it
             ./node_modules/.bin/npm test => deny: the user's rule `command: npm` forbids it
-            X=npm; $X test => ask: the rule `command: npm` in deny may be about it: it sets variables that other commands may use; with a yes it runs all the same [exactly: X=npm; $X test]
+            X=npm; $X test => ask: the rule `command: npm` in deny may be about it: it uses the values of variables or of other commands; with a yes it runs all the same [exactly: X=npm; $X test]
             bash -c -x 'npm test' => deny: the user's rule `command: npm` forbids it
             sh -e -c 'npm test' => deny: the user's rule `command: npm` forbids it
             sh -c -- 'npm test' => deny: the user's rule `command: npm` forbids it
@@ -202,5 +202,174 @@ fn settings_are_not_reached_by_patterns() {
     std::fs::write(root.join(".askls/config.toml"), "").unwrap();
     for text in ["cp a.txt .ask?s/config.toml", "tee .a*/c*", "cp a.txt .a*"] {
         assert_eq!(shown(&place.run(text)), "ask: it may show or change the settings of askls", "{text}");
+    }
+}
+
+/// Lines of every day that none of the usual rules is about.
+const EVERYDAY: &[&str] = &[
+    "git commit -m 'a\nb'",
+    "git commit -m \"$(cat <<'EOF'\nFix `it`\n\nIt's (really) $mended.\nEOF\n)\"",
+    "git add -A && git commit -qm one",
+    "cat <<'EOF' > note.md\n# Title\nrun `x`\nEOF\ncat note.md",
+    "python3 - <<'EOF'\nprint(1)\nEOF",
+    "for f in *; do echo \"$f\"; done",
+    "for f in src/*.rs; do wc -l \"$f\"; done",
+    "for i in 1 2 3; do cargo test; done",
+    "if [ -f Makefile ]; then make; else echo none; fi",
+    "while read -r line; do echo \"$line\"; done < a.txt",
+    "cd src\nls\n\n# and back\ncargo build 2>&1 | tail -5",
+    "echo $HOME $PWD",
+    "ls \"$HOME\"",
+    "version=$(git describe); echo \"v$version\"",
+    "export NODE_ENV=test; npm test",
+    "set -euo pipefail; cargo test",
+    "cargo test \\\n  --all-features",
+    "sleep 1 & wait",
+    "make &> /dev/null || exit 1",
+    "grep -rn main .",
+    "tar czf out.tgz src",
+    "tar tzf out.tgz",
+    "curl -s localhost:3000",
+    "curl -s http://127.0.0.1:3000/x",
+    "gcc -o c c.c && ./c",
+    "curl -XPOST http://localhost:3000/api",
+    "sed -i 's/hi/ho/' src/b.rs",
+    "find . -name '*.rs' | sort | head",
+    "FOO=1 npm test",
+];
+
+#[test]
+fn rules_do_not_ask_about_what_they_cannot_be_about() {
+    for rule in [
+        "command: git push",
+        "command: rm",
+        "command: terraform apply",
+        "read: secrets/**",
+        "edit: infra/**",
+        "host: evil.example",
+    ] {
+        for place in [all(&[], &[rule]), all(&[rule], &[])] {
+            for text in EVERYDAY {
+                assert_eq!(shown(&place.run(text)), "allow", "{rule}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_forbidden_is_forbidden_in_loops_branches_and_lines() {
+    all(&[], &["command: git push", "read: docs/**", "edit: src/**"]).check(
+        &[
+            "ls\ngit push",
+            "if true; then git push; fi",
+            "for b in a b; do git push origin \"$b\"; done",
+            "for s in fetch push; do git \"$s\"; done",
+            "for s in $(cat x); do git $s; done",
+            "git log \"$x\"",
+            "git commit -m \"$(git push)\"",
+            "sh <<E\ngit push\nE",
+            "ls && python3 - <<E\nos.system('git push')\nE",
+            "python3 - <<E | head\nprint('git')\nE",
+            "GIT_PAGER='git push' git log",
+            "x=push; git -C . $x",
+            "for f in docs/*; do cat \"$f\"; done",
+            "while read -r f; do cat \"$f\"; done < a.txt",
+            "for f in src/*; do sed -i s/a/b/ \"$f\"; done",
+            "cat <<E > src/b.rs\nx\nE",
+            "for d in a b; do cd ..; cat c.md; done",
+        ],
+        expect![[r#"
+            ls
+            git push => deny: the user's rule `command: git push` forbids it
+            if true; then git push; fi => deny: the user's rule `command: git push` forbids it
+            for b in a b; do git push origin "$b"; done => deny: the user's rule `command: git push` forbids it
+            for s in fetch push; do git "$s"; done => deny: the user's rule `command: git push` forbids it
+            for s in $(cat x); do git $s; done => ask: the rule `command: git push` in deny may be about it: values that are not known may complete it; with a yes it runs all the same [exactly: for s in $(cat x); do git $s; done]
+            git log "$x" => ask: the rule `read: docs/**` in deny may be about it: it uses values that are not known; with a yes it runs all the same [exactly: git log "$x"]
+            git commit -m "$(git push)" => deny: the user's rule `command: git push` forbids it
+            sh <<E
+            git push
+            E => ask: the rule `command: git push` in deny may be about it: it reads commands from its input; with a yes it runs all the same
+            ls && python3 - <<E
+            os.system('git push')
+            E => ask: the rule `command: git push` in deny may be about it: a text in it may run what it names; with a yes it runs all the same
+            python3 - <<E | head
+            print('git')
+            E => ask: the rule `command: git push` in deny may be about it: a text in it may run what it names; with a yes it runs all the same
+            GIT_PAGER='git push' git log => ask: the rule `command: git push` in deny may be about it: it sets GIT_PAGER; with a yes it runs all the same [exactly: GIT_PAGER='git push' git log]
+            x=push; git -C . $x => ask: the rule `command: git push` in deny may be about it: values that are not known may complete it; with a yes it runs all the same [exactly: x=push; git -C . $x]
+            for f in docs/*; do cat "$f"; done => deny: the user's rule `read: docs/**` forbids it
+            while read -r f; do cat "$f"; done < a.txt => ask: the rule `read: docs/**` in deny may be about it: it uses values that are not known; with a yes it runs all the same [exactly: while read -r f; do cat "$f"; done < a.txt]
+            for f in src/*; do sed -i s/a/b/ "$f"; done => deny: the user's rule `edit: src/**` forbids it
+            cat <<E > src/b.rs
+            x
+            E => deny: the user's rule `edit: src/**` forbids it
+            for d in a b; do cd ..; cat c.md; done => ask: the rule `read: docs/**` in deny may be about it: it goes to a folder that is not known; with a yes it runs all the same [exactly: for d in a b; do cd ..; cat c.md; done]
+        "#]],
+    );
+}
+
+#[test]
+fn a_file_that_an_option_names_is_written() {
+    all(&[], &["edit: docs/**"]).check(
+        &[
+            "curl -s -o docs/c.md https://a.example",
+            "curl -sodocs/c.md https://a.example",
+            "cd docs && curl -sO https://a.example/c.md?x",
+            "wget -O docs/c.md https://a.example",
+            "wget -P docs https://a.example/c.md",
+            "gcc -odocs/x a.c",
+            "sed -n '1w docs/c.md' a.txt",
+            "sed s/a/b/wdocs/c.md a.txt",
+            "sort --outp=docs/c.md a.txt",
+            "git diff --output=docs/c.md",
+            "tar czf docs/x.tgz src",
+            "curl -s https://a.example/docs/c.md",
+            "wget -O out https://a.example/docs/",
+            "tar czf x.tgz docs",
+        ],
+        expect![[r#"
+            curl -s -o docs/c.md https://a.example => deny: the user's rule `edit: docs/**` forbids it
+            curl -sodocs/c.md https://a.example => deny: the user's rule `edit: docs/**` forbids it
+            cd docs && curl -sO https://a.example/c.md?x => deny: the user's rule `edit: docs/**` forbids it
+            wget -O docs/c.md https://a.example => deny: the user's rule `edit: docs/**` forbids it
+            wget -P docs https://a.example/c.md => deny: the user's rule `edit: docs/**` forbids it
+            gcc -odocs/x a.c => deny: the user's rule `edit: docs/**` forbids it
+            sed -n '1w docs/c.md' a.txt => deny: the user's rule `edit: docs/**` forbids it
+            sed s/a/b/wdocs/c.md a.txt => deny: the user's rule `edit: docs/**` forbids it
+            sort --outp=docs/c.md a.txt => deny: the user's rule `edit: docs/**` forbids it
+            git diff --output=docs/c.md => deny: the user's rule `edit: docs/**` forbids it
+            tar czf docs/x.tgz src => deny: the user's rule `edit: docs/**` forbids it
+            curl -s https://a.example/docs/c.md => allow
+            wget -O out https://a.example/docs/ => allow
+            tar czf x.tgz docs => allow
+        "#]],
+    );
+}
+
+#[test]
+fn a_command_that_an_option_names_may_run() {
+    let place = all(&[], &["command: evil"]);
+    for text in [
+        "tar cf x.tar --checkpoint-action=exec=evil src",
+        "tar -cf x.tar -I evil src",
+        "npx -c 'evil x'",
+        "npx evil",
+        "npm exec -- evil",
+        "ssh -o ProxyCommand=evil box",
+        "ssh -oProxyCommand=evil box",
+        "rsync -e evil a b:",
+        "git -c core.pager=evil log",
+        "git rebase -x evil main",
+        "sort --compress-prog=evil a.txt",
+        "rg --pre evil x",
+        "uv run evil",
+        "sort \"$x\" a.txt",
+    ] {
+        assert_ne!(shown(&place.run(text)), "allow", "{text}");
+    }
+    for text in ["git log --oneline", "ssh box uptime", "npx eslint .", "sort \"./$x\"", "git commit -m evil"]
+    {
+        assert_eq!(shown(&place.run(text)), "allow", "{text}");
     }
 }

@@ -17,7 +17,7 @@ use proptest::{
 use super::*;
 
 /// Texts of a normal run.
-const TEXTS: usize = 2_400;
+const TEXTS: usize = 4_000;
 
 /// Of the texts that ask, so many are run all the same: to see that there is something to find.
 const ASKING_TEXTS_RUN: usize = 300;
@@ -69,9 +69,11 @@ impl Yard {
     }
 
     fn program(&self, name: &str, text: &str) {
-        let path = self.programs.join(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // One that still runs in the background cannot be written over.
+        let new = self.programs.join("new");
+        fs::write(&new, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::rename(&new, self.programs.join(name)).unwrap();
     }
 
     /// The files of the workspace with their texts.
@@ -196,6 +198,18 @@ const EVIL: &[&str] = &[
     "ev*",
     "sh *.sh",
     "find *.txt -exec evil \\;",
+    "x=e; y=vil; $x$y",
+    "x=$(echo evil); $x",
+    "x='nice evil'; command $x",
+    "sh <<E\nevil\nE",
+    "cat <<E | sh\nevil\nE",
+    "for x in evil; do $x; done",
+    "for x in ev*; do nice \"../programs/$x\"; done",
+    "if true\nthen evil\nfi",
+    "ls\nevil",
+    "ls # a\nevil",
+    "sort --compress-program=evil -S 1b a.txt a.txt",
+    "x=--compress-program=evil; sort -S 1b $x a.txt a.txt",
 ];
 
 fn commands() -> BoxedStrategy<String> {
@@ -236,6 +250,60 @@ const WRAPPERS: &[&str] = &[
     "if true; then %; fi",
     "while %; do break; done",
     "for x in 1; do %; done",
+    "for x in a evil; do %; done",
+    "for x in *; do %; \"$x\"; done",
+    "for x in evil; do $x; done",
+    "for x in evil; do nice $x; done",
+    "for x in evil; do xargs \"$x\" <a.txt; done",
+    "for x in ls evil; do env \"$x\"; done",
+    "for x in a.txt src/*.rs; do cat \"$x\"; %; done",
+    "for evil in ls; do %; $evil; done",
+    "for x in -e evil; do sh $x -c %; done",
+    "for x in 1\ndo\n  %\ndone",
+    "for x in 1; do # a\n %; done",
+    "if ls; then echo; else %; fi",
+    "if ls\nthen\n  %\nelif %; then ls\nfi",
+    "until %; do break; done",
+    "while read -r x; do %; \"$x\"; done <a.txt",
+    "while read -r x; do nice $x; done <a.txt",
+    "{\n%\n}",
+    "(\n%\n)",
+    "echo \"$(ls\n%)\"",
+    "x=$(%); ls \"$x\"",
+    "x=evil\n$x",
+    "x=evil\necho \"$x\" $x; %",
+    "x=\"-e 1e evil\"; sed $x a.txt; %",
+    "x='a[$(evil)]'; test -v \"$x\"; %",
+    "x='a[$(evil)]'; [ -v $x ]; %",
+    "x=\"$(cat a.txt)\"; timeout 5 $x",
+    "IFS=x; y=ls; exvil; %",
+    "PATH=.; %",
+    "export x=evil; %",
+    "set -e; %",
+    "cat <<E >out\n%\nE",
+    "cat <<'E' | %\nevil\nE",
+    "cat <<E; %\nhi\nE",
+    "cat <<'E' && ls\n'\nE\n%",
+    "cat <<E\n\"\nE\n%\necho \"\n\"",
+    "cat <<-E\n\tx\n\tE\n%",
+    "cat <<E\na\\\nE\n%\nE",
+    "cat <<E <<'F'\na\nE\n%\nF\n%",
+    "sh <<E\n%\nE",
+    "bash <<'E'\n%\nE",
+    "xargs nice <<E\nevil\nE",
+    "echo \"$(cat <<'E'\n%\nE\n)\"",
+    "echo \"<<E\"\n%\nE",
+    "echo '<<E\n'%\nE",
+    "echo x # <<E\n%\nE",
+    "echo \"\\\n$(%)\"",
+    "echo ${x%$(%)}",
+    "echo ${x:-a b}; %",
+    "echo $((1)) \"$#\" $@; %",
+    "% &\nwait",
+    "ls &> out; %",
+    "exec %",
+    "echo hi | \n%",
+    "ls &&\n\n%",
     "f() { %; }; f",
     "echo $(%)",
     "echo `%`",

@@ -49,6 +49,30 @@ fn a_forbidden_command_is_forbidden_in_a_script_of_a_package() {
 }
 
 #[test]
+fn a_script_that_the_same_line_writes_asks_before_it_runs() {
+    let place = with_scripts(&["command: git push"], &[]);
+    place.check(
+        &[
+            "cat <<'E' > x.sh\ngit push\nE\nsh x.sh",
+            "echo 'git push' > x.sh; bash ./x.sh",
+            "printf 'git push' | tee bin/x; chmod +x bin/x && ./bin/x",
+            "cat <<'E' > x.sh\nls\nE",
+        ],
+        expect![[r#"
+            cat <<'E' > x.sh
+            git push
+            E
+            sh x.sh => ask: the rule `command: git push` in deny may be about it: it runs a script that it writes itself; with a yes it runs all the same
+            echo 'git push' > x.sh; bash ./x.sh => ask: the rule `command: git push` in deny may be about it: it runs a script that it writes itself; with a yes it runs all the same [exactly: echo 'git push' > x.sh; bash ./x.sh]
+            printf 'git push' | tee bin/x; chmod +x bin/x && ./bin/x => ask: the rule `command: git push` in deny may be about it: it runs a script that it writes itself; with a yes it runs all the same [exactly: printf 'git push' | tee bin/x; chmod +x bin/x && ./bin/x]
+            cat <<'E' > x.sh
+            ls
+            E => allow
+        "#]],
+    );
+}
+
+#[test]
 fn a_script_that_does_nothing_forbidden_goes_ahead() {
     let place = with_scripts(
         &["command: git push"],

@@ -1,0 +1,210 @@
+//! A word as a command gets it.
+
+use tree_sitter::Node;
+
+use super::{
+    Known, MAX_DEPTH, NOT_READ, Reader, Word, because, children,
+    quotes::{is_unquoted_brace, quoted},
+};
+
+/// How the last command ended: a number, whichever.
+const STATUS: &str = "$?";
+
+/// Variables that hold one number.
+const NUMBERS: &[&str] = &["$#", "$$", "$!"];
+
+/// What may stand in braces behind the name of a variable: a mark, then characters that stand for themselves.
+const CHANGES: &[&str] = &[":-", "%%", "##", "%", "#", "-"];
+
+/// Whether a value stands between quotes, which keep it one word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    One,
+    Split,
+}
+
+impl Reader<'_> {
+    pub(super) fn word(&mut self, node: Node<'_>) -> Result<Word, String> {
+        let mut word = Word::spelt("");
+        // The shells take `{}` as it stands; any other pair of braces is expanded.
+        if self.source(node).replace("{}", "").contains(['{', '}']) && is_unquoted_brace(node, self.text) {
+            return Err("uses braces without quotes".to_owned());
+        }
+        self.piece(node, true, &mut word)?;
+        // Of a pattern nobody knows which name it becomes, so that nothing can be added to it.
+        let is_bound = |text: &str| self.bound.iter().any(|bound| bound.value.text == text);
+        if word.is_glob && self.source(node).contains('$') && !is_bound(&word.text) {
+            word.known = word.known.max(Known::One);
+        }
+        Ok(word)
+    }
+
+    /// Adds what a part of a word says.
+    fn piece(&mut self, node: Node<'_>, is_first: bool, word: &mut Word) -> Result<(), String> {
+        self.check_gaps_of_text(node)?;
+        match node.kind() {
+            "word" | "number" if node.child_count() == 0 => self.unquoted(self.source(node), is_first, word),
+            "raw_string" => {
+                let inner = self.source(node).strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+                word.text.push_str(inner.filter(|text| !text.contains('\'')).ok_or(NOT_READ)?);
+                Ok(())
+            }
+            "string" => self.string(node, word),
+            "simple_expansion" | "expansion" | "command_substitution" => self.value(node, Kept::Split, word),
+            "concatenation" => {
+                for (index, child) in children(node).enumerate() {
+                    if child.kind() == "concatenation" {
+                        return Err(because(child.kind()));
+                    }
+                    self.piece(child, is_first && index == 0, word)?;
+                }
+                Ok(())
+            }
+            kind => Err(because(kind)),
+        }
+    }
+
+    /// What stands between double quotes.
+    fn string(&mut self, node: Node<'_>, word: &mut Word) -> Result<(), String> {
+        let source = self.source(node);
+        if source.len() < 2 || !source.starts_with('"') || !source.ends_with('"') {
+            return Err(NOT_READ.to_owned());
+        }
+        let mut at = node.start_byte() + 1;
+        for child in children(node).filter(|child| !matches!(child.kind(), "\"" | "string_content")) {
+            if !matches!(child.kind(), "simple_expansion" | "expansion" | "command_substitution") {
+                return Err(because(child.kind()));
+            }
+            quoted(self.text.get(at..child.start_byte()).ok_or(NOT_READ)?, word)?;
+            self.value(child, Kept::One, word)?;
+            at = child.end_byte();
+        }
+        quoted(self.text.get(at..node.end_byte() - 1).ok_or(NOT_READ)?, word)
+    }
+
+    /// Adds the value of a variable, or what another command prints.
+    fn value(&mut self, node: Node<'_>, kept: Kept, word: &mut Word) -> Result<(), String> {
+        let source = self.source(node);
+        let known = match (kept, word.text.is_empty()) {
+            (Kept::One, false) => Known::Begin,
+            (Kept::One, true) => Known::One,
+            (Kept::Split, _) => Known::Nothing,
+        };
+        if node.kind() == "command_substitution" {
+            if !source.starts_with("$(") {
+                return Err(because(node.kind()));
+            }
+            self.substitutions += 1;
+            if self.substitutions > MAX_DEPTH {
+                return Err("runs commands within commands".to_owned());
+            }
+            self.statements(node, 1)?;
+            self.substitutions -= 1;
+            word.known = word.known.max(known);
+            word.text.push_str("$()");
+            return Ok(());
+        }
+        let name = match source.strip_prefix("${").and_then(|inner| inner.strip_suffix('}')) {
+            Some(inner) => braced(inner).ok_or_else(|| because(node.kind()))?,
+            None => source.strip_prefix('$').ok_or(NOT_READ)?,
+        };
+        if let Some(bound) = self.bound.iter().rev().find(|bound| bound.name == name) {
+            let is_whole = source.len() <= name.len() + 3 && !source.contains([':', '%', '#', '-']);
+            let is_plain = bound.value.text.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c));
+            let fits = match bound.value.is_glob {
+                true => kept == Kept::One && word.text.is_empty(),
+                false => kept == Kept::One || is_plain && !bound.value.text.is_empty(),
+            };
+            if is_whole && fits && !word.is_glob {
+                word.text.push_str(&bound.value.text);
+                word.is_glob |= bound.value.is_glob;
+                return Ok(());
+            }
+        }
+        if source == STATUS {
+            word.text.push('0');
+            return Ok(());
+        }
+        // In quotes these become several words as well.
+        let is_list = matches!(name, "@" | "*");
+        let known = match known {
+            _ if is_list => Known::Nothing,
+            Known::Nothing if NUMBERS.contains(&source) => Known::One,
+            known => known,
+        };
+        word.known = word.known.max(known);
+        word.text.push_str(source);
+        Ok(())
+    }
+
+    /// Parts of a word touch each other.
+    fn check_gaps_of_text(&self, node: Node<'_>) -> Result<(), String> {
+        if node.kind() != "concatenation" {
+            return Ok(());
+        }
+        let mut at = node.start_byte();
+        for child in children(node) {
+            if child.start_byte() != at {
+                return Err(NOT_READ.to_owned());
+            }
+            at = child.end_byte();
+        }
+        if at == node.end_byte() { Ok(()) } else { Err(NOT_READ.to_owned()) }
+    }
+
+    fn unquoted(&self, source: &str, is_first: bool, word: &mut Word) -> Result<(), String> {
+        let mut previous = None;
+        let mut characters = source.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                'a'..='z'
+                | 'A'..='Z'
+                | '0'..='9'
+                | '_'
+                | '.'
+                | '/'
+                | '-'
+                | '+'
+                | ','
+                | ':'
+                | '='
+                | '@'
+                | '%'
+                | '^'
+                | '{'
+                | '}' => word.text.push(character),
+                '#' if previous.is_some() || !is_first => word.text.push(character),
+                // A home folder at the begin of a word, and behind these in values.
+                '~' if !matches!(previous, None | Some(':' | '=')) => word.text.push(character),
+                '~' => return Err("names a home folder by ~".to_owned()),
+                '*' | '?' | '[' | ']' => {
+                    word.is_glob = true;
+                    word.text.push(character);
+                }
+                '\\' => match characters.next() {
+                    Some(escaped) if escaped.is_ascii_punctuation() => word.text.push(escaped),
+                    _ => return Err("uses a backslash without quotes".to_owned()),
+                },
+                '!' => return Err("uses ! in a word".to_owned()),
+                other if !other.is_ascii() => {
+                    return Err("holds characters beyond ASCII without quotes".to_owned());
+                }
+                other => return Err(format!("uses {other} without quotes")),
+            }
+            previous = Some(character);
+        }
+        Ok(())
+    }
+}
+
+/// The name of the variable in braces; `None` where more happens than its value is taken and perhaps cut.
+fn braced(inner: &str) -> Option<&str> {
+    let length = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+    let (name, rest) = inner.split_at_checked(length)?;
+    if name.is_empty() {
+        return None;
+    }
+    let change = CHANGES.iter().find_map(|mark| rest.strip_prefix(mark));
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_./*?-".contains(c));
+    (rest.is_empty() || change.is_some_and(is_plain)).then_some(name)
+}
