@@ -144,30 +144,45 @@ fn plain_events(body: &[u8]) -> Vec<String> {
     lines.push(Vec::new());
     let mut told = Vec::new();
     let mut data: Option<Vec<u8>> = None;
+    let mut is_error = false;
     for (number, line) in lines.into_iter().enumerate() {
-        let value = match line.split_first_chunk::<5>() {
-            Some((b"data:", value)) => Some(value.strip_prefix(b" ").unwrap_or(value)),
-            _ if line == b"data" => Some(&line[4..]),
-            _ => None,
+        let value_of = |line: &[u8], field: &[u8]| {
+            line.strip_prefix(field).map(|value| value.strip_prefix(b" ").unwrap_or(value).to_vec())
         };
+        // Two things are no rule of them: a relay may pass on whole lines as data, and an error may be a field.
+        let mut value = value_of(&line, b"data:").or_else(|| value_of(&line, b"error:"));
+        while let Some(inner) = value.as_deref().and_then(|value| value_of(value, b"data:")) {
+            value = Some(inner);
+        }
+        if line == b"data" {
+            value = Some(Vec::new());
+        }
+        is_error |= line.starts_with(b"error:")
+            || line.strip_prefix(b"event:").is_some_and(|name| name.trim_ascii() == b"error");
         if let Some(value) = value {
             data = Some(match data.take() {
-                None => value.to_vec(),
-                Some(before) => [&before, &b"\n"[..], value].concat(),
+                None => value,
+                Some(before) => [&before[..], b"\n", &value].concat(),
             });
         }
-        let Some(event) = data.take_if(|_| line.is_empty()) else { continue };
-        let trimmed = event.trim_ascii();
-        if trimmed.is_empty() || trimmed.starts_with(b":") {
+        if !line.is_empty() {
             continue;
         }
-        if trimmed.starts_with(b"[DONE]") {
+        let was_error = std::mem::take(&mut is_error);
+        let Some(event) = data.take().or_else(|| was_error.then(Vec::new)) else { continue };
+        let trimmed = event.trim_ascii();
+        let is_comment = |rest: &[u8]| !matches!(rest.first(), Some(b'{' | b'[' | b'"'));
+        if !was_error && (trimmed.is_empty() || trimmed.strip_prefix(b":").is_some_and(is_comment)) {
+            continue;
+        }
+        if !was_error && trimmed.starts_with(b"[DONE]") {
             told.push("=> marker".to_owned());
             return told;
         }
         let text = str::from_utf8(&event);
         let is_whole = number < ended;
-        if !is_whole && !text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok()) {
+        if !was_error && !is_whole && !text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
+        {
             break;
         }
         match text {

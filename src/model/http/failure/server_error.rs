@@ -153,7 +153,7 @@ const MISSING: [&str; 4] = ["does not exist", "not found", "no such model", "unk
 const PLACES: [&str; 4] = ["url", "path", "route", "endpoint"];
 
 /// Members in which servers say what is wrong, the usual one first.
-const MESSAGES: [&str; 3] = ["message", "msg", "title"];
+const MESSAGES: [&str; 4] = ["message", "msg", "title", "detail"];
 
 impl ServerError {
     /// The failure of a reply that its server ended with this word.
