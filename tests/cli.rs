@@ -253,8 +253,8 @@ async fn as_json_the_events_come_in_the_order_in_which_things_happen() {
         Wire::Responses,
         [
             text("I look.").call("read_file", json!({"path": "a.txt"})).usage(10, 0, 2, 0),
-            call("edit_file", edit),
-            call("no_such_tool", json!({})),
+            call("edit_file", edit).usage(30, 0, 4, 0),
+            call("no_such_tool", json!({})).usage(40, 0, 5, 0),
             text("Done.").usage(20, 10, 3, 1),
         ],
     );
@@ -295,7 +295,7 @@ async fn as_json_the_events_come_in_the_order_in_which_things_happen() {
         (&end["stop_reason"], &end["answer"], &end["steps"]),
         (&json!("answer"), &json!("Done."), &json!(4))
     );
-    assert_eq!((&end["input_tokens"], &end["output_tokens"]), (&json!(30), &json!(5)));
+    assert_eq!((&end["input_tokens"], &end["output_tokens"]), (&json!(100), &json!(14)));
 }
 
 /// A project in which the model wants to run a command that leaves a mark.
@@ -842,7 +842,8 @@ async fn an_answer_that_went_beyond_a_bound_says_so() {
     for reply in [text("Done.").usage(100, 0, 10, 0), text("Done.")] {
         let model = FakeModel::start(Wire::Chat, [reply]);
         let place = Place::new(&[]).with_model(&model);
-        place.write("config/askls/config.toml", "max_turn_tokens = 50\nprice = { input = 10, output = 10 }\n");
+        place
+            .write("config/askls/config.toml", "max_turn_tokens = 50\nprice = { input = 10, output = 10 }\n");
         let ran = place.run(&["ask", "--max-cost", "0.0001", "go"]).await;
         ran.assert_code(0)
             .assert_stderr("max_turn_tokens (50 tokens): the answer took it beyond")

@@ -15,10 +15,10 @@ use serde_json::json;
 
 use crate::{
     agent::{OnLimit, retry::in_words},
-    protocol::{Cost, Event, HookAction, HookKind, StopReason, Usage, about},
+    protocol::{Event, HookAction, HookKind, StopReason},
     tools::output::visible,
 };
-use ending::ending;
+use ending::{ending, tokens, total};
 use lines::{arguments_on_one_line, one_line, printable};
 use live::Live;
 
@@ -392,27 +392,6 @@ fn call_line(name: &str, about: &str) -> String {
     format!(" [tool] {} {about}", one_line(name, LONGEST_NAME)).trim_end().to_owned()
 }
 
-/// What the turn came to: for those who pay for it.
-fn total(steps: u32, usage: &Usage, cost: Cost, is_estimated: bool) -> String {
-    let steps = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
-    let about = about(is_estimated);
-    let (read, written) = (usage.input_tokens, usage.output_tokens);
-    format!(" [total] {steps}, {about}{read} tokens in, {about}{written} out, {about}{cost}")
-}
-
-fn tokens(usage: &Usage, cost: Option<Cost>, is_estimated: bool) -> String {
-    let about = about(is_estimated);
-    let cost = cost.map(|cost| format!(", {about}{cost}"));
-    format!(
-        "{about}{} tokens in ({} cached), {about}{} out ({} reasoning){}",
-        usage.input_tokens,
-        usage.cached_tokens,
-        usage.output_tokens,
-        usage.reasoning_tokens,
-        cost.unwrap_or_default()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -420,7 +399,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::protocol::{Fault, Limit, ThreadId};
+    use crate::protocol::{Cost, Fault, Limit, ThreadId, Usage};
 
     /// What both streams show, stderr's lines after `2>`.
     fn check(style: Style, events: &[Event], stdout: Expect, stderr: Expect) {

@@ -49,10 +49,19 @@ use crate::protocol::{AgentMessage, Item, MessageState, ToolCall};
 use board::{Turn, call_id};
 use plan::Next;
 
+/// How to get a language model, in one short line, since it stands under every answer.
+const NO_MODEL: &str =
+    "_No language model: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `base_url`, or start a local server._";
+
+/// The same for who wants none.
+const NO_MODEL_WANTED: &str = "_No language model, since `model` is `offline`._";
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct OfflineModel {
     info: ModelInfo,
+    /// What stands under every answer.
+    note: &'static str,
 }
 
 impl OfflineModel {
@@ -65,7 +74,13 @@ impl OfflineModel {
                 context_window: None,
                 price: None,
             },
+            note: NO_MODEL,
         }
+    }
+
+    /// The same for who has chosen it.
+    pub fn chosen() -> Self {
+        Self { note: NO_MODEL_WANTED, ..Self::new() }
     }
 }
 
@@ -81,12 +96,12 @@ impl ModelClient for OfflineModel {
     }
 
     fn stream<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<ModelStream, ModelError>> {
-        async move { Ok(stream::iter(reply(&request).into_iter().map(Ok)).boxed()) }.boxed()
+        async move { Ok(stream::iter(reply(&request, self.note).into_iter().map(Ok)).boxed()) }.boxed()
     }
 }
 
-/// The whole reply to one request. The same request has the same reply.
-fn reply(request: &Request<'_>) -> Vec<ModelEvent> {
+/// The whole reply to one request, with `note` under an answer. The same request has the same reply.
+fn reply(request: &Request<'_>, note: &str) -> Vec<ModelEvent> {
     let turn = Turn::new(request);
     let mut events = Vec::new();
     match plan::next(&turn) {
@@ -101,6 +116,7 @@ fn reply(request: &Request<'_>) -> Vec<ModelEvent> {
             }
         }
         Next::Answer(text) => {
+            let text = format!("{text}\n\n{note}");
             events.extend(pieces(&text).map(|piece| ModelEvent::TextDelta(piece.to_owned())));
             events.push(ModelEvent::Item(Item::Agent(AgentMessage {
                 text,

@@ -93,7 +93,8 @@ pub async fn choose(choice: &Choice) -> Result<Chosen, ModelError> {
         return Err(settings_error(reason));
     }
     if choice.is_offline() {
-        return Ok(offline("the setting model says so".to_owned()));
+        let why = "the setting model says so".to_owned();
+        return Ok(Chosen { client: Arc::new(OfflineModel::chosen()), why });
     }
     if let Some(reason) = &choice.unusable {
         return Err(settings_error(reason));

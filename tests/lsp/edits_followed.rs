@@ -137,6 +137,23 @@ fn a_hunk_that_does_not_fit_for_a_moment_still_waits_when_the_turn_ends() {
 }
 
 #[test]
+fn a_turn_that_changes_nothing_leaves_what_waits_under_its_name_whatever_is_typed_meanwhile() {
+    for step in [look(), call("read_file", json!({"path": "b.txt"}))] {
+        let project = project();
+        let mut turns = Turns::new(&project, vec![first()], vec![step]).open().first();
+        let end = turns.second(|client, step| match step {
+            0 => client.change("/a.txt", [1, 0, 1, 0], "x"),
+            1 => client.change("/a.txt", [1, 0, 1, 1], ""),
+            _ => {}
+        });
+        assert_eq!(end["edits"], "none");
+        let rejected = turns.client.command("askls.rejectEdits", json!({"hunks": [1]}));
+        assert_eq!(rejected["rejected"], 1, "{rejected}");
+        assert_eq!(turns.waiting(), ["a.txt six -> SIX pending"]);
+    }
+}
+
+#[test]
 fn what_the_turn_has_taken_back_is_gone_though_it_did_not_fit_for_a_moment() {
     let project = project();
     let second = vec![edit("a.txt", "TWO", "two"), look(), new_file()];

@@ -1,8 +1,8 @@
-//! What a person at the command line is told of the end of a turn.
+//! What a person at the command line is told of the end of a turn, and of what it used.
 
 use crate::{
     agent::OnLimit,
-    protocol::{Fault, Limit, StopReason},
+    protocol::{Cost, Fault, Limit, StopReason, Usage, about},
 };
 
 /// What a person at the command line can do besides about a bound that leaves room for a request.
@@ -71,4 +71,26 @@ pub(super) fn ending(stop_reason: StopReason, detail: Option<&str>) -> Option<St
         _ => "",
     };
     Some(format!("{kind}: {}{here}", detail.unwrap_or(words)))
+}
+
+/// What the turn came to: for those who pay for it.
+pub(super) fn total(steps: u32, usage: &Usage, cost: Cost, is_estimated: bool) -> String {
+    let steps = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+    let about = about(is_estimated);
+    let (read, written) = (usage.input_tokens, usage.output_tokens);
+    format!(" [total] {steps}, {about}{read} tokens in, {about}{written} out, {about}{cost}")
+}
+
+/// What a step came to, for those who want all.
+pub(super) fn tokens(usage: &Usage, cost: Option<Cost>, is_estimated: bool) -> String {
+    let about = about(is_estimated);
+    let cost = cost.map(|cost| format!(", {about}{cost}"));
+    format!(
+        "{about}{} tokens in ({} cached), {about}{} out ({} reasoning){}",
+        usage.input_tokens,
+        usage.cached_tokens,
+        usage.output_tokens,
+        usage.reasoning_tokens,
+        cost.unwrap_or_default()
+    )
 }

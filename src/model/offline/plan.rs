@@ -25,10 +25,6 @@ pub(super) enum Next {
 /// Earlier turns that are looked at to know what "it" means.
 const MAX_TURNS_BACK: usize = 3;
 
-/// How to get a language model, in one short line, since it stands under every answer.
-const NO_MODEL: &str =
-    "_No language model: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `base_url`, or start a local server._";
-
 pub(super) const HELP: &str = "Without a language model askls lists, reads, outlines and searches files, and makes exact edits.\n\n\
 For example:\n\n\
 - `what files are in src?` · `read Cargo.toml` · `lines 10-40 of src/main.rs`\n\
@@ -173,7 +169,7 @@ fn carry_out(wish: &Wish, all: &[Wish], board: &Board<'_>, scene: &Scene) -> Res
     }
 }
 
-/// The result first, in one paragraph, since some editors show no more; then the details; then how to get a model.
+/// The result first, in one paragraph, since some editors show no more; then the details.
 fn answer(sections: &[Section]) -> String {
     let mut text = String::new();
     for section in sections {
@@ -189,8 +185,6 @@ fn answer(sections: &[Section]) -> String {
             text.push_str(&body);
         }
     }
-    text.push_str("\n\n");
-    text.push_str(NO_MODEL);
     text
 }
 

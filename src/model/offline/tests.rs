@@ -974,11 +974,16 @@ async fn the_stream_ends_with_done_and_its_text_comes_in_pieces() {
         answer_schema: None,
         cache_key: "",
     };
-    let model = OfflineModel::new();
+    let model = OfflineModel::chosen();
     let events: Vec<_> = model.stream(request).await.unwrap().collect().await;
     let deltas = events.iter().filter(|event| matches!(event, Ok(ModelEvent::TextDelta(_)))).count();
     let dones = events.iter().filter(|event| matches!(event, Ok(ModelEvent::Done { .. }))).count();
     assert!(deltas > 3 && dones == 1, "{events:?}");
+    let last = events.iter().rev().find_map(|event| match event {
+        Ok(ModelEvent::TextDelta(text)) => Some(text.as_str()),
+        _ => None,
+    });
+    assert_eq!(last, Some("_No language model, since `model` is `offline`._"), "no advice for who chose it");
     assert_eq!(events.last(), Some(&Ok(ModelEvent::Done { finish: Finish::Stop, usage: None })));
 }
 

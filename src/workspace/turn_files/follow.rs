@@ -156,7 +156,9 @@ impl TurnFiles {
             if is_decided {
                 earlier.files.remove(&path);
             } else if is_followed {
-                earlier.files.insert(path, now);
+                // What is staged is equal to it where the turn has left that alone: its version too.
+                let edit = if is_same { under } else { now.edit };
+                earlier.files.insert(path, Under { edit, hunks: now.hunks });
             }
         }
         Ok(followed)

@@ -11,7 +11,7 @@ use crate::{
     protocol::{Item, ToolCall, ToolOutput, UserMessage},
 };
 
-use super::super::reply;
+use super::super::{NO_MODEL, reply};
 
 /// Steps after which a turn is called endless.
 const TOO_MANY_STEPS: usize = 10;
@@ -72,7 +72,7 @@ impl Project {
         };
         let mut text = String::new();
         let mut produced = Vec::new();
-        for event in reply(&request) {
+        for event in reply(&request, NO_MODEL) {
             match event {
                 ModelEvent::TextDelta(piece) => text.push_str(&piece),
                 ModelEvent::Item(item) => produced.push(item),
