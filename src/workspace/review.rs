@@ -22,6 +22,7 @@
 
 mod differences;
 mod look;
+mod names;
 mod onto;
 mod patch;
 mod place;
@@ -35,13 +36,14 @@ use std::{
     ops,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
 };
 
 use super::{EditProposal, FileEdit, FilePath, FileText, Workspace, edit::Conflict};
 pub(super) use differences::{Pair, differences, with_all_places};
 use look::{Parted, part, part_waiting};
+pub use names::{HunkId, HunkNames};
 pub use onto::Onto;
 pub use renew::Added;
 use state::State;
@@ -57,14 +59,6 @@ pub struct Review {
     /// Whether a file may become what taken hunks make of it, so that typing elsewhere waits for nobody who looks.
     is_expecting: AtomicBool,
 }
-
-/// The name of a hunk, or of a file that is taken as a whole; never given twice by one [`HunkNames`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HunkId(pub u32);
-
-/// Gives names to hunks; the clones of one never give the same.
-#[derive(Clone, Debug, Default)]
-pub struct HunkNames(Arc<AtomicU32>);
 
 /// What the user's word is about. It always reaches to what is tied to it: see [`EditProposal::together_with`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,12 +134,6 @@ pub struct Remaining {
     pub proposal: EditProposal,
     /// Those that do not fit any more.
     pub left_out: Vec<Conflict>,
-}
-
-impl HunkNames {
-    fn next(&self) -> HunkId {
-        HunkId(self.0.fetch_add(1, Ordering::Relaxed) + 1)
-    }
 }
 
 impl Taken {
