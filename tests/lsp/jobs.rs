@@ -48,8 +48,10 @@ fn a_model_starts_reads_and_stops_a_job() {
     on_every_wire(|wire| {
         let sleep = Sleep::new(400);
         let project = Project::new("");
-        let command =
-            format!("echo ready; until [ -e go ]; do sleep 0.01; done; echo went; {}", sleep.command());
+        let command = format!(
+            "echo ready; touch begun; until [ -e go ]; do sleep 0.01; done; echo went; {}",
+            sleep.command()
+        );
         let model = FakeModel::start(
             wire,
             [
