@@ -206,6 +206,9 @@ struct Collected {
     used: Usage,
     /// A message came whole with other words than those that were shown of it: a piece was lost on the way.
     was_shown_wrong: bool,
+    /// What is open came before a message that is whole, and is no part of that: more than one message came at once, or
+    /// words that are in none.
+    is_open_before: bool,
 }
 
 impl Collected {
@@ -220,9 +223,12 @@ impl Collected {
             }
             return;
         }
-        match open.strip_prefix(text.trim()) {
+        match after_words(open, text) {
             // The rest is of the messages that follow.
-            Some(rest) => self.open_text = rest.trim_start().to_owned(),
+            Some(rest) => {
+                self.open_text = rest.trim_start().to_owned();
+                self.is_open_before = true;
+            }
             None => {
                 self.was_shown_wrong = true;
                 self.open_text.clear();
@@ -232,6 +238,11 @@ impl Collected {
 
     /// Shows the reply as it is where it was shown otherwise.
     fn put_right(&mut self, events: &Events<'_>) {
+        let is_in_none = self.is_open_before && !self.open_text.trim().is_empty();
+        if is_in_none && self.items.iter().any(|item| words(item).is_some()) {
+            self.was_shown_wrong = true;
+            self.open_text.clear();
+        }
         if !std::mem::take(&mut self.was_shown_wrong) {
             return;
         }
@@ -287,6 +298,8 @@ impl Collected {
     fn into_whole(mut self, finish: Finish, usage: Usage) -> Reply {
         // A server that ends properly and forgot to close its message: the text was shown, so it is kept.
         if !self.open_text.trim().is_empty() {
+            // It stands for one that came empty.
+            self.items.retain(|item| !matches!(item, Item::Agent(message) if message.text.trim().is_empty()));
             self.items.push(Item::Agent(AgentMessage {
                 text: std::mem::take(&mut self.open_text),
                 state: MessageState::Whole,
@@ -302,6 +315,20 @@ impl Collected {
             }
         }
     }
+}
+
+/// What follows the words of a message in a text that begins with them, blanks of either apart.
+fn after_words<'a>(text: &'a str, words: &str) -> Option<&'a str> {
+    let mut left = text.char_indices().filter(|(_, character)| !character.is_whitespace());
+    let mut end = 0;
+    for word in words.chars().filter(|character| !character.is_whitespace()) {
+        let (at, character) = left.next()?;
+        if character != word {
+            return None;
+        }
+        end = at + character.len_utf8();
+    }
+    text.get(end..)
 }
 
 /// What a message says.
@@ -336,6 +363,7 @@ async fn collect(
             ModelEvent::TextDelta(text) => {
                 collected.was_shown = true;
                 collected.open_text.push_str(&text);
+                collected.is_open_before = false;
                 events.emit(&Event::Text { text });
             }
             ModelEvent::ReasoningDelta(text) => {

@@ -263,6 +263,45 @@ async fn words_that_the_end_of_a_reply_puts_right_are_shown_anew() {
                 used: 10 2
             "#]],
         ),
+        // A message that differs in its blanks only is no other.
+        (
+            vec![delta("One.  Two."), whole("One. Two.")],
+            expect![[r#"
+                step 1
+                text: One.  Two.
+                used: 10 2
+            "#]],
+        ),
+        // Words that are in no message.
+        (
+            vec![delta("Delete it."), delta(" Not really."), whole("Delete it.")],
+            expect![[r#"
+                step 1
+                text: Delete it.
+                text:  Not really.
+                discarded
+                text: Delete it.
+                used: 10 2
+            "#]],
+        ),
+        // A message that its server forgot to close, behind one that is whole, and behind an empty one.
+        (
+            vec![delta("One."), whole("One."), delta("Two.")],
+            expect![[r#"
+                step 1
+                text: One.
+                text: Two.
+                used: 10 2
+            "#]],
+        ),
+        (
+            vec![delta("One."), whole("")],
+            expect![[r#"
+                step 1
+                text: One.
+                used: 10 2
+            "#]],
+        ),
         (
             vec![delta("One."), delta("\n\nWo."), whole("One."), whole("Two.")],
             expect![[r#"
@@ -280,7 +319,9 @@ async fn words_that_the_end_of_a_reply_puts_right_are_shown_anew() {
         ),
     ] {
         let mut bench = Bench::new(Scripted::new(vec![reply([parts])]), Answer::AllowOnce);
-        bench.ask("2+2?").await;
-        expect.assert_eq(&bench.shown());
+        let answer = bench.ask("2+2?").await.answer;
+        let shown = bench.shown();
+        expect.assert_eq(&shown);
+        assert!(!answer.contains("Not really"), "{answer}");
     }
 }
