@@ -1,6 +1,8 @@
 //! Whether a command line goes ahead: every command in it has to be allowed, by a rule or because it only reads.
 
-use std::path::{Path, PathBuf};
+mod named;
+
+use std::path::PathBuf;
 
 use super::{
     ApprovalPolicy, Decision, Grants, Ground,
@@ -12,19 +14,12 @@ use super::{
     readers::{self, Reading},
     rules::{Coverage, Rule},
     scripts::{self, Forbidden},
-    shell::{self, Word},
+    shell,
 };
 use crate::{
     tools::{CommandText, Grammar},
-    workspace::place::{Below, Nature, Place, names_settings},
+    workspace::place::{Below, Place},
 };
-
-/// Characters between which a text that is not understood may name a file.
-const BETWEEN_NAMES: &[char] =
-    &[' ', '\t', '\n', ';', '|', '&', '<', '>', '(', ')', '\'', '"', '`', '=', ':', '@', ',', '{', '}'];
-
-/// Words of such a text that are looked at.
-const MAX_NAMES: usize = 400;
 
 /// What a text would do, taken apart.
 pub(super) enum Text {
@@ -141,50 +136,6 @@ impl Judge<'_> {
 
     fn allowing(&self) -> impl Iterator<Item = &Rule> {
         self.policy.rules.allow.iter().chain(&self.grants.rules)
-    }
-
-    /// What of a text that is not understood may be the name of a file with secrets.
-    fn secret_in(&self, command: &CommandText) -> Option<String> {
-        let folder = self.ground.folder(command.folder.as_deref())?;
-        let is_secret = |word: &&str| {
-            matches!(
-                self.ground.place_in(&folder, word),
-                Place::Outside { nature: Nature::Secret, .. } | Place::Inside { nature: Nature::Secret, .. }
-            )
-        };
-        let words = command.text.split(BETWEEN_NAMES).filter(|word| !word.is_empty());
-        words.take(MAX_NAMES).find(is_secret).map(str::to_owned)
-    }
-
-    /// Whether a text may be about the files in which the rules stand.
-    fn speaks_of_settings(&self, command: &CommandText, text: &Text) -> bool {
-        let mentions = |text: &str| {
-            let text = text.to_lowercase();
-            let is_file = text.contains("config.toml") || text.contains("projects.toml");
-            text.contains(".askls") || (is_file && text.contains("askls"))
-        };
-        let folder = self.ground.folder(command.folder.as_deref());
-        let commands: Vec<&Opened> = match text {
-            Text::Unread(_) => Vec::new(),
-            Text::Read(commands) => commands.iter().flat_map(Opened::all).collect(),
-        };
-        let stands_for_settings = |word: &Word| {
-            let names =
-                folder.as_ref().filter(|_| word.is_glob).map(|folder| self.ground.expand(folder, &word.text));
-            match names {
-                None => false,
-                // More than can be looked through.
-                Some(None) => word.text.starts_with('.') || word.text.contains("/."),
-                Some(Some(names)) => {
-                    names.iter().any(|name| mentions(name) || names_settings(Path::new(name)))
-                }
-            }
-        };
-        let names = |word: &Word| {
-            mentions(&word.text) || names_settings(Path::new(&word.text)) || stands_for_settings(word)
-        };
-        mentions(&command.text)
-            || commands.iter().any(|command| command.words.iter().chain(&command.writes).any(names))
     }
 
     /// The folders in which its commands may run, as far as they are known.
@@ -338,29 +289,6 @@ impl Judge<'_> {
                 && open.iter().all(|word| self.is_harmless(&word.text, folders))
         })
     }
-
-    /// Whether a word, or what follows a mark in it, names a file with secrets.
-    fn names_secret(&self, word: &str, folders: &[PathBuf]) -> bool {
-        parts(word).any(|word| {
-            folders.iter().any(|folder| {
-                matches!(
-                    self.ground.place_in(folder, word),
-                    Place::Outside { nature: Nature::Secret, .. }
-                        | Place::Inside { nature: Nature::Secret, .. }
-                )
-            })
-        })
-    }
-
-    /// Whether a word that a rule leaves open names no file with secrets or with rights, not even behind `=` or `:`.
-    fn is_harmless(&self, word: &str, folders: &[PathBuf]) -> bool {
-        parts(word).all(|word| {
-            folders.iter().all(|folder| match self.ground.place_in(folder, word) {
-                Place::Outside { nature, .. } => nature != Nature::Secret,
-                Place::Inside { nature, .. } => nature == Nature::Plain,
-            })
-        })
-    }
 }
 
 /// Whether the words that a rule spells already say that git is to print the texts of files, and of what.
@@ -388,12 +316,6 @@ fn refused(line: &str, text: &Text) -> Option<&'static str> {
             })
         }),
     }
-}
-
-/// A word, and what follows the marks in it behind which paths stand.
-fn parts(word: &str) -> impl Iterator<Item = &str> {
-    let values = word.match_indices(['=', ':', '@']).filter_map(|(at, _)| word.get(at + 1..));
-    std::iter::once(word).chain(values.filter(|value| !value.is_empty()))
 }
 
 /// The rules that would cover all gaps; none when there is one that no rule can.
