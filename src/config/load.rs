@@ -1,12 +1,9 @@
 //! Reading the layers and laying one over the other, value by value, so that one bad value costs only itself.
 
 mod file;
+mod over;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -22,6 +19,7 @@ use super::{
 use crate::protocol::with_whole_numbers;
 
 pub(super) use file::read_bytes;
+use over::lay_over;
 
 /// The settings that have a variable of their own. `ASKLS_API_KEY` is none: it holds a key, not a setting.
 const VARIABLES: &[(&str, &str)] =
@@ -365,55 +363,6 @@ impl Layers {
     }
 }
 
-/// Lays a value over what is set, and gives all of it, typed.
-fn lay_over(
-    set: &mut BTreeMap<&'static str, (Value, Origin)>,
-    key: &'static Key,
-    value: Value,
-    origin: &Origin,
-) -> serde_json::Result<Values> {
-    let value = match (set.remove(key.name), key.shape) {
-        (None, _) | (Some(_), Shape::Value) => value,
-        (Some((below, _)), Shape::Table | Shape::Models) => merged(below, value),
-        (Some((below, _)), Shape::Rules) => added(below, value),
-    };
-    set.insert(key.name, (value, origin.clone()));
-    let whole = set.iter().map(|(name, (value, _))| ((*name).to_owned(), value.clone()));
-    serde_json::from_value(Value::Object(whole.collect()))
-}
-
 fn is_empty_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.trim().is_empty())
-}
-
-/// One list behind another, what both hold once.
-fn added(below: Value, more: Value) -> Value {
-    match (below, more) {
-        (Value::Array(mut list), Value::Array(more)) => {
-            for value in more {
-                if !list.contains(&value) {
-                    list.push(value);
-                }
-            }
-            Value::Array(list)
-        }
-        (_, more) => more,
-    }
-}
-
-/// One table over another, member by member.
-fn merged(below: Value, above: Value) -> Value {
-    match (below, above) {
-        (Value::Object(mut below), Value::Object(above)) => {
-            for (name, value) in above {
-                let value = match below.remove(&name) {
-                    Some(old) => merged(old, value),
-                    None => value,
-                };
-                below.insert(name, value);
-            }
-            Value::Object(below)
-        }
-        (_, above) => above,
-    }
 }
