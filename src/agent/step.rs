@@ -1,5 +1,7 @@
 //! One step: a model request in whatever form the server takes it, and what its reply means for the turn.
 
+mod forms;
+
 use crate::{
     model::{ErrorKind, Finish, Request, ToolChoice, history},
     protocol::{Cost, Event, Fault, Item, MessageState, StopReason, ToolCall, Usage},
@@ -15,15 +17,10 @@ use super::{
     reply::{self, Meter, Reply},
     retry::Attempts,
 };
+use forms::{Forms, Trouble};
 
 /// Characters of an item in an error that names it.
 const MAX_ITEM_CHARS: usize = 120;
-
-const CUT_BY_WINDOW: &str = "the reply was cut where the model's window ended";
-
-/// What is said of a refusal that holds for the plain form of the history too.
-const PLAIN_REFUSED: &str =
-    "; it refused the history without the model's reasoning too, as echo_reasoning = false would send it";
 
 /// What a running turn counts.
 #[derive(Default)]
@@ -289,72 +286,6 @@ impl Progress {
                 step_is_estimated: of_step.is_estimated,
             });
         }
-    }
-}
-
-/// A reply that another form of the request may mend.
-struct Trouble {
-    kind: ErrorKind,
-    message: String,
-    was_shown: bool,
-}
-
-impl Trouble {
-    /// Whether there are forms of the request in which it may not come.
-    fn may_be_mended(&self) -> bool {
-        matches!(self.kind, ErrorKind::History | ErrorKind::ContextTooLong)
-    }
-
-    fn of(reply: &Reply) -> Option<Self> {
-        match reply {
-            Reply::Broken { error, was_shown, .. } => {
-                Some(Self { kind: error.kind, message: error.message.clone(), was_shown: *was_shown })
-            }
-            Reply::Whole { items, finish: Finish::ContextTooLong, .. } => Some(Self {
-                kind: ErrorKind::ContextTooLong,
-                message: CUT_BY_WINDOW.to_owned(),
-                was_shown: !items.is_empty(),
-            }),
-            Reply::Whole { .. } | Reply::Cancelled { .. } | Reply::Bounded { .. } => None,
-        }
-    }
-}
-
-/// The other forms in which the request of a step was tried, each once.
-#[derive(Default)]
-struct Forms {
-    /// How much of the thread was sent in its plain form before all of it was.
-    plain_before: Option<usize>,
-}
-
-impl Forms {
-    /// Has the thread sent in another form and says why; `None` when there is none that may help.
-    fn change(&mut self, thread: &mut Thread, kind: ErrorKind) -> Option<&'static str> {
-        match (kind, self.plain_before) {
-            (ErrorKind::History, None) => {
-                self.plain_before = Some(thread.send_plain());
-                Some("the server refused the history")
-            }
-            (ErrorKind::History | ErrorKind::Unfit, Some(before)) => {
-                // It was not that: the servers to come get what is theirs.
-                thread.send_plain_until(before);
-                None
-            }
-            (ErrorKind::ContextTooLong, _) if thread.shrink() => Some("the thread is too long"),
-            _ => None,
-        }
-    }
-
-    /// A refusal, with what was tried before it was taken for one.
-    fn explained(&self, mut reply: Reply) -> Reply {
-        if let Reply::Broken { error, .. } = &mut reply
-            && error.kind == ErrorKind::Unfit
-            && self.plain_before.is_some()
-        {
-            error.kind = ErrorKind::History;
-            error.message.push_str(PLAIN_REFUSED);
-        }
-        reply
     }
 }
 
