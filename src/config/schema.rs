@@ -3,6 +3,7 @@
 mod hook;
 mod host;
 mod key;
+mod rule;
 mod types;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -22,9 +23,10 @@ use crate::{
 pub use hook::{HookTable, HookTables};
 pub use host::HostText;
 pub use key::{KEYS, Key};
+pub use rule::{GuardText, RuleText};
 pub use types::{
-    Attempts, Bounded, Calls, CommandLine, Dollars, FilePath, GuardText, Header, ProxyText, RuleText,
-    Seconds, SecretText, Shell, Steps, ToolChoiceText,
+    Attempts, Bounded, Calls, CommandLine, Dollars, FilePath, Header, ProxyText, Seconds, SecretText, Shell,
+    Steps, ToolChoiceText,
 };
 
 pub(super) use key::{LONGEST_NAME, NOT_IN_JSON, Notation, ProjectRule, Shape};

@@ -5,10 +5,7 @@ mod spelling;
 
 use serde_json::{Map, Value};
 
-use super::{
-    Values, hook,
-    types::{is_reserved, rule},
-};
+use super::{Values, hook, rule::rule, types::is_reserved};
 use crate::model::select::OFFLINE;
 
 pub(in crate::config) use spelling::{NOT_IN_JSON, Notation};
