@@ -95,8 +95,9 @@ impl Ground for TurnFiles {
     }
 
     fn git_names(&self, folder: &Path, words: &[String]) -> Option<Vec<PathBuf>> {
-        // What it would run is not asked for its names either.
-        if git_may_run_programs(folder) { None } else { git_names(folder, words) }
+        // What it would run is not asked for its names either, nor is a git of the project.
+        let is_own = || self.own_program("git").is_some();
+        if git_may_run_programs(folder) || is_own() { None } else { git_names(folder, words) }
     }
 
     fn expand(&self, folder: &Path, word: &str) -> Option<Vec<String>> {

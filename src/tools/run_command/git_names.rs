@@ -3,11 +3,13 @@
 use std::{
     io::Read as _,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Stdio,
     sync::mpsc,
     thread,
     time::Duration,
 };
+
+use super::environment;
 
 /// Longest that git may take; a longer history counts as one that cannot be looked through.
 const MAX_TIME: Duration = Duration::from_secs(2);
@@ -39,7 +41,10 @@ const QUIETLY: &[&str] = &[
 /// for a repository whose own settings name no programs. Blocks for some milliseconds, at most for [`MAX_TIME`].
 pub(crate) fn git_names(folder: &Path, words: &[String]) -> Option<Vec<PathBuf>> {
     let top = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
-    let mut command = Command::new("git");
+    // The git that a command would be, found without what in `PATH` depends on the folder.
+    let mut command = tokio::process::Command::new("git");
+    environment::prepare(&mut command, None);
+    let mut command = command.into_std();
     command.args(QUIETLY).args(words).current_dir(folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_TRACE", "GIT_CONFIG"]
@@ -73,6 +78,8 @@ pub(crate) fn git_names(folder: &Path, words: &[String]) -> Option<Vec<PathBuf>>
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     fn git(folder: &Path, words: &[&str]) {
