@@ -151,14 +151,18 @@ impl Judge<'_> {
         let is_of_now = is_all(&git.operands, |kind| kind != Kind::Nothing);
         let limits: Vec<String> =
             git.limits.iter().chain(git.operands.iter().filter(|_| is_of_now)).cloned().collect();
-        if !limits.is_empty() && !git.follows && is_all(&limits, |kind| kind == Kind::File) {
+        let is_files = !limits.is_empty() && !git.follows && is_all(&limits, |kind| kind == Kind::File);
+        if is_files && git.texts == Texts::OfNow {
             return Ok(None);
         }
-        let shows_none = |folder: &PathBuf| {
-            let names = self.ground.git_names(folder, &git.names);
-            names.is_some_and(|names| !names.iter().any(|name| may_be_secret(name)))
+        let told = |folder: &PathBuf| {
+            let names = (!git.names.is_empty()).then(|| self.ground.git_names(folder, &git.names))??;
+            Some(names.iter().any(|name| may_be_secret(name)))
         };
-        if !git.names.is_empty() && folders.iter().all(shows_none) {
+        // `None` where git does not tell of each folder.
+        let shows_secrets = folders.iter().map(told).try_fold(false, |before, shows| Some(before || shows?));
+        // Where it does not, what is a file now was hardly a folder with secrets before.
+        if shows_secrets == Some(false) || is_files && shows_secrets.is_none() {
             return Ok(None);
         }
         if git.texts == Texts::OfCommits || !is_of_now {

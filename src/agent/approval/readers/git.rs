@@ -57,29 +57,48 @@ const LOG_OPTIONS: &[&str] = &[
     "-W",
     "-M",
 ];
-/// Options that choose commits in another way than by their number.
-const CHOOSING: &[&str] = &[
-    "--after",
-    "--all",
-    "--author",
-    "--before",
-    "--branches",
-    "--cherry-pick",
-    "--diff-filter",
-    "--follow",
-    "--full-history",
-    "--grep",
-    "--merges",
-    "--no-merges",
-    "--remotes",
-    "--since",
-    "--tags",
-    "--until",
-    "-G",
-    "-S",
+/// Options that change neither which commits are looked at nor their order: with these alone, the names of as many commits
+/// are those of the ones that are shown.
+const PRINTING_ONLY: &[&str] = &[
+    "--abbrev",
+    "--check",
+    "--color",
+    "--compact-summary",
+    "--date=",
+    "--decorate",
+    "--dirstat",
+    "--exit-code",
+    "--find-renames",
+    "--format=",
+    "--function-context",
+    "--histogram",
+    "--ignore-all-space",
+    "--ignore-blank-lines",
+    "--ignore-space",
+    "--max-count=",
+    "--minimal",
+    "--no-color",
+    "--no-decorate",
+    "--no-ext-diff",
+    "--no-renames",
+    "--no-textconv",
+    "--oneline",
+    "--patience",
+    "--pretty=",
+    "--quiet",
+    "--raw",
+    "--stat=",
+    "--unified",
+    "--word-diff",
+    "-C",
+    "-M",
+    "-U",
+    "-W",
+    "-b",
+    "-w",
 ];
-/// Of those, the ones that add commits.
-const ADDING: &[&str] = &["--all", "--branches", "--remotes", "--tags"];
+/// Options that add commits.
+const ADDING: &[&str] = &["--all", "--boundary", "--branches", "--remotes", "--tags"];
 const LOG_VALUED: &[&str] = &[
     "--max-count=",
     "--since=",
@@ -180,16 +199,20 @@ pub(super) fn reading(words: &[&str]) -> Option<Reading> {
         } else if is_log && PATCHES.contains(word) {
             prints_patches = true;
         } else if matches!(*word, "-n" | "-L") && (is_log && *word == "-n" || *subcommand == "blame") {
-            (*word == "-n" && *subcommand == "blame").then_some(()).or_else(|| words.next().map(|_| ()))?;
+            if *subcommand != "blame" || *word == "-L" {
+                let number = words.next()?;
+                // The last number counts, if it is one.
+                chooses |= count.replace((*number).to_owned()).is_some() || !is_number(number);
+            }
         } else if is_log && matches!(*word, "-S" | "-G") {
             words.next()?;
             chooses = true;
         } else if options.contains(word) || valued.iter().any(|option| word.starts_with(option)) {
             git.follows |= *word == "--follow";
-            chooses |= is_log && CHOOSING.iter().any(|option| word.starts_with(option));
+            chooses |= is_log && !PRINTING_ONLY.iter().any(|option| word.starts_with(option));
             names.extend(ADDING.contains(word).then(|| (*word).to_owned()));
             if let Some(number) = word.strip_prefix("--max-count=") {
-                count = Some(number.to_owned());
+                chooses |= count.replace(number.to_owned()).is_some() || !is_number(number);
             }
             prints_patches |= is_log && IMPLY_PATCHES.iter().any(|option| word.starts_with(option));
             // What is staged is compared with the last commit.
@@ -199,9 +222,8 @@ pub(super) fn reading(words: &[&str]) -> Option<Reading> {
             }
         } else if word.starts_with('-') {
             let number = word.strip_prefix("-n").or_else(|| word.strip_prefix('-')).unwrap_or_default();
-            let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
-            (is_log && is_number).then_some(())?;
-            count = Some(number.to_owned());
+            (is_log && is_number(number)).then_some(())?;
+            chooses |= count.replace(number.to_owned()).is_some();
         } else if let Some((_, path)) = word.split_once(':').filter(|_| *subcommand == "show") {
             // A file as it was in a commit, under the name that it had.
             (!path.contains(':')).then_some(())?;
@@ -237,6 +259,10 @@ pub(super) fn reading(words: &[&str]) -> Option<Reading> {
     }
     reading.git = Some(git);
     Some(reading)
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|character| character.is_ascii_digit())
 }
 
 /// The words for the names of what a look shows, and perhaps of more.
@@ -304,4 +330,37 @@ pub(super) fn shows(words: &[&str]) -> Option<GitShows> {
 fn may_be_object(word: &str) -> bool {
     let is_number = word.len() >= 4 && word.chars().all(|c| c.is_ascii_hexdigit());
     is_number || word.contains("^{")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words by which git is asked for the names of what a look shows.
+    fn asked(text: &str) -> Vec<String> {
+        let words: Vec<&str> = text.split(' ').collect();
+        reading(&words).unwrap().git.unwrap().names
+    }
+
+    #[test]
+    fn git_is_asked_for_the_names_of_all_that_it_may_show() {
+        let is_narrowed = |text: &str| asked(text).iter().any(|word| word == "-1" || word == "-3");
+        for narrow in ["log -p -1", "show -3", "log -p -n 3 --oneline", "log -p --max-count=1 -w"] {
+            assert!(is_narrowed(narrow), "{narrow}");
+        }
+        for wide in [
+            "log -p -1 -n 50",
+            "log -p -n 50 -1",
+            "log -p --max-count=1 -3",
+            "log -p -1 --first-parent",
+            "log -p -1 --boundary",
+            "log -p -1 --topo-order",
+            "log -p -1 --graph",
+            "log -p -1 --since=today",
+            "log -p -1 -S x",
+        ] {
+            assert!(!is_narrowed(wide), "{wide}");
+        }
+        assert!(asked("log -p --boundary HEAD~4..HEAD").contains(&"--boundary".to_owned()));
+    }
 }
