@@ -19,6 +19,7 @@ pub mod offline;
 pub mod options;
 mod patterns;
 #[doc(hidden)]
+mod remark;
 pub mod replay;
 pub mod responses;
 mod said_end;

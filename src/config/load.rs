@@ -146,7 +146,7 @@ impl Layers {
             }
             Shape::Table | Shape::Models if !entry.value.is_object() => {
                 self.tell_misplaced(key, &entry, origin, trust);
-                let name = (trust != Trust::None).then_some(key.name);
+                let name = unusable::meant(key.name, &entry.value).filter(|_| trust != Trust::None);
                 let message = format!("{} must be {}", key.name, key.expects);
                 self.refuse(name, &entry.place, message, origin);
             }
@@ -172,7 +172,7 @@ impl Layers {
             [] => message,
             inside => misplaced::wrapped(entry, inside, origin.is_file()),
         };
-        let near = near.filter(|name| unusable::may_mean(name, &entry.value));
+        let near = near.and_then(|name| unusable::meant(name, &entry.value));
         let meant = near.into_iter().chain(inside).filter(|_| trust != Trust::None);
         self.refuse(meant, &entry.place, message, origin);
     }

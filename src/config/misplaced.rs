@@ -57,7 +57,7 @@ pub(super) fn inside(entry: &Entry) -> Vec<&'static str> {
 /// The setting that is meant by a member of a table of another name.
 pub(super) fn meant_inside(member: &Entry) -> Option<&'static str> {
     let near = || nearest(&member.name, &unusable::all_deciding().collect::<Vec<_>>(), LIKENESS_INSIDE);
-    let meant = || near().filter(|name| unusable::may_mean(name, &member.value));
+    let meant = || near().and_then(|name| unusable::meant(name, &member.value));
     Key::named(&member.name).map(|key| key.name).or_else(meant)
 }
 

@@ -594,6 +594,8 @@ fn a_model_that_cannot_be_used_may_have_been_meant_to_keep_the_network_out() {
         ("model = 'offline\nmax_steps = 4", "1:17: this line is not valid TOML and is not used"),
         ("model = 'm'\nmodel = 'offline'", "2:1: model is set twice, in lines 1 and 2: remove one of them"),
         ("modle = 'offline'", "1:1: there is no setting modle; did you mean model?"),
+        ("models = 'offline'", "1:1: models must be "),
+        ("modes = ['offline']", "1:1: there is no setting modes; did you mean models?"),
         ("Model = ['Offline ']", "1:1: there is no setting Model; did you mean model?"),
         ("[server]\nmodel = 'offline'", "1:2: there is no table server: write model above"),
         ("[server]\nmodle = 'offline'", "1:2: there is no table server: write model above"),

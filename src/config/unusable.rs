@@ -25,6 +25,9 @@ const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
 /// Among its values is the one that forbids the network.
 const MODEL: &str = "model";
 
+/// The table of settings of each model, which is nearly called so.
+const MODELS: &str = "models";
+
 /// A way that leaves out a proxy, or a header by which a gateway sends things on, leads elsewhere too.
 const DECIDING: &[&str] = &[
     MODEL,
@@ -119,10 +122,14 @@ pub(super) fn decides(name: &str) -> bool {
     DECIDING.contains(&name) || bounds(name) || OTHER_VARIABLES.iter().any(|(_, other)| *other == name)
 }
 
-/// Whether a value below a name that is nearly that of a setting may be meant for it. `model` is nearly `mode` and `node`:
-/// with it only what forbids the network counts.
-pub(super) fn may_mean(name: &str, value: &Value) -> bool {
-    name != MODEL || says_offline(value)
+/// The setting that a value is meant for below a name that is nearly `name`. `model` is nearly `mode` and `node`: with it
+/// only what forbids the network counts, and that is meant for it though it stands in `models`.
+pub(super) fn meant(name: &'static str, value: &Value) -> Option<&'static str> {
+    match name {
+        MODEL | MODELS if says_offline(value) => Some(MODEL),
+        MODEL => None,
+        name => Some(name),
+    }
 }
 
 fn says_offline(value: &Value) -> bool {

@@ -57,9 +57,11 @@ impl SaidEnd {
 /// What an event brought of a reply, the least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Brought {
-    /// Nothing: it says something about the reply, or is a sign of life.
+    /// Nothing: it says something about the reply.
     #[default]
     Nothing,
+    /// Nothing of the reply, nor about it, as a sign of life.
+    Remark,
     /// Nothing that the wire knows, so that it may be an error in words of the server's own.
     Strange,
     /// Blanks. Some servers send one behind the end.
@@ -108,6 +110,18 @@ impl Said {
         let Some(said) = said else { return };
         if let Some(word) = said.get("type").unwrap_or(said).as_str() {
             self.say_why(word, said.get("message").and_then(Value::as_str));
+        }
+    }
+
+    /// Takes a word for why the reply was cut; one that is not known cut it all the same.
+    pub(super) fn say_cut(&mut self, word: &str) {
+        match SaidEnd::of(word) {
+            SaidEnd::Unknown | SaidEnd::Pause => {
+                self.say(word);
+                self.end = Some(SaidEnd::and(self.end, SaidEnd::Cut));
+            }
+            SaidEnd::Nothing | SaidEnd::NotYet | SaidEnd::Stop => {}
+            _ => self.say(word),
         }
     }
 
@@ -172,7 +186,7 @@ impl Said {
             Ending::Closed => self.end().is_some(),
             // More was waited for, and did not come.
             Ending::Fault(Fault::Silent) => self.end().is_some() && !self.went_on,
-            Ending::Cut | Ending::Fault(_) => self.is_believed(),
+            Ending::Cut(_) | Ending::Fault(_) => self.is_believed(),
         }
     }
 

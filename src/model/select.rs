@@ -164,7 +164,7 @@ impl Choice {
             }
             (None, None) => {
                 let probed = listed(&endpoint, wire, key.as_ref()).await?;
-                let (model, count) = first_model(&probed.models).ok_or_else(|| {
+                let (model, count) = first_model(&probed).ok_or_else(|| {
                     settings_error(&format!(
                         "no model is set, and {} has none that can answer (it has {}): load one there, or set model \
                          (--model, ASKLS_MODEL)",
@@ -191,7 +191,7 @@ impl Choice {
             let found = match &self.model {
                 Some(model) => has_model(&probed.models, model)
                     .map(|name| (name, format!("the model is set, and {} has it", server.name))),
-                None => first_model(&probed.models).map(|(name, count)| {
+                None => first_model(probed).map(|(name, count)| {
                     (
                         name,
                         format!("no model is configured; {} answers, and it is {count} there", server.name),
@@ -359,10 +359,11 @@ fn offline(why: String) -> Chosen {
 }
 
 /// The first model that can answer, and how to call it in a sentence. Servers list models that only embed as well.
-fn first_model(models: &[String]) -> Option<(String, &'static str)> {
-    let mut chatting = models.iter().filter(|name| !name.to_ascii_lowercase().contains("embed"));
+fn first_model(probed: &Probed) -> Option<(String, &'static str)> {
+    let mut chatting = probed.models.iter().filter(|name| !name.to_ascii_lowercase().contains("embed"));
     let first = chatting.next()?.clone();
-    Some((first, if chatting.next().is_none() { "the only model" } else { "the first model" }))
+    let is_only = chatting.next().is_none() && !probed.leaves_some_out;
+    Some((first, if is_only { "the only model" } else { "the first model" }))
 }
 
 /// The server's own name of a model.

@@ -7,11 +7,12 @@ mod reader;
 use std::{collections::VecDeque, pin::Pin, time::Duration};
 
 use futures::{Stream, StreamExt, stream};
-use serde::de::IgnoredAny;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::bytes::Bytes;
 
-use super::{ErrorKind, ModelError, ModelEvent, ModelStream, client::WholeDecoder, http::Endpoint};
+use super::{
+    ErrorKind, ModelError, ModelEvent, ModelStream, client::WholeDecoder, http::Endpoint, unreadable::is_cut,
+};
 use crate::protocol::Usage;
 use error_event::error_event;
 pub(super) use other_wire::refuse_other_wire;
@@ -173,13 +174,16 @@ impl EventStream {
             Data::Nothing
         } else if trimmed.starts_with(b"[DONE]") {
             Data::Marker
-        } else if matches!(self.end, BodyEnd::Over)
-            && self.reader.text().map_or(true, |text| serde_json::from_str::<IgnoredAny>(text).is_err())
-        {
+        } else if matches!(self.end, BodyEnd::Over) && self.reader.text().map_or(true, is_cut) {
             Data::Cut
         } else {
             Data::Event
         }
+    }
+
+    /// The data of the event that came last.
+    fn open_event(&self) -> String {
+        String::from_utf8_lossy(self.reader.bytes()).into_owned()
     }
 
     /// Reads what is left, if it comes at once, so that the connection can be used again.
@@ -196,8 +200,8 @@ pub enum Ending {
     Marker,
     /// The body was over.
     Closed,
-    /// The same in the middle of an event.
-    Cut,
+    /// The same in the middle of an event, of which this came.
+    Cut(String),
     Fault(Fault),
 }
 
@@ -284,7 +288,7 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder, until: Option<In
                 ending => {
                     let ending = match ending {
                         Next::Marker => Ending::Marker,
-                        Next::Cut => Ending::Cut,
+                        Next::Cut => Ending::Cut(body.open_event()),
                         Next::Fault(fault) => Ending::Fault(fault),
                         _ => Ending::Closed,
                     };
@@ -392,7 +396,7 @@ pub(super) fn malformed(endpoint: &Endpoint, data: &str) -> ModelError {
 pub(super) fn interrupted(endpoint: &Endpoint, ending: Ending) -> ModelError {
     match ending {
         Ending::Fault(fault) => fault.into_model_error(endpoint),
-        Ending::Marker | Ending::Closed | Ending::Cut => ModelError::new(
+        Ending::Marker | Ending::Closed | Ending::Cut(_) => ModelError::new(
             ErrorKind::Interrupted,
             format!("{} ended its reply before it was whole", endpoint.server()),
         ),
@@ -453,6 +457,13 @@ mod tests {
         check("data: {}", &["{}", "=> End"]);
         check("data: {}\n", &["{}", "=> End"]);
         check("data: {\"cut", &["=> Cut"]);
+        check("data: {\"tps\":NaN}", &["{\"tps\":NaN}", "=> End"]);
+        check("data: bye", &["bye", "=> End"]);
+    }
+
+    #[test]
+    fn a_line_that_begins_as_an_object_is_an_event_of_its_own() {
+        check("data: {}\n\n{\"a\":1}\ndata: [DONE]\n\n", &["{}", "{\"a\":1}", "=> Marker"]);
     }
 
     #[test]

@@ -173,7 +173,7 @@ proptest! {
         lines in prop::collection::vec(
             prop_oneof![
                 Just("data: {\"a\":1}"), Just("data:{}"), Just("data:  {}"), Just("data"), Just("data:"), Just("database: 1"),
-                Just(": ping"), Just(":"), Just("event: x"), Just("id"), Just(""), Just(""), Just("\u{feff}"),
+                Just(": ping"), Just(":"), Just("event: x"), Just("event: Error"), Just("{\"b\":2}"), Just("id"), Just(""), Just(""), Just("\u{feff}"),
                 Just("data: [DONE]"), Just("data: : ping"), Just("data: {\"ä\":\"😀\""), Just(" data: 1"),
             ],
             0..12,

@@ -149,7 +149,8 @@ fn plain_events(body: &[u8]) -> Vec<String> {
         let value_of = |line: &[u8], field: &[u8]| {
             line.strip_prefix(field).map(|value| value.strip_prefix(b" ").unwrap_or(value).to_vec())
         };
-        // Two things are no rule of them: a relay may pass on whole lines as data, and an error may be a field.
+        // Three things are no rule of them: a relay may pass on whole lines as data, an error may be a field, and a line
+        // that begins as an object is an event.
         let mut value = value_of(&line, b"data:").or_else(|| value_of(&line, b"error:"));
         while let Some(inner) = value.as_deref().and_then(|value| value_of(value, b"data:")) {
             value = Some(inner);
@@ -157,15 +158,21 @@ fn plain_events(body: &[u8]) -> Vec<String> {
         if line == b"data" {
             value = Some(Vec::new());
         }
+        let is_object = line.starts_with(b"{");
+        if is_object {
+            value = Some(line.clone());
+        }
+        let name = line.strip_prefix(b"event:").map(|name| name.trim_ascii_end().to_ascii_lowercase());
         is_error |= line.starts_with(b"error:")
-            || line.strip_prefix(b"event:").is_some_and(|name| name.trim_ascii() == b"error");
+            || name.is_some_and(|name| name.ends_with(b"error") || name.ends_with(b"exception"));
+        let is_event = line.is_empty() || is_object && data.is_none();
         if let Some(value) = value {
             data = Some(match data.take() {
                 None => value,
                 Some(before) => [&before[..], b"\n", &value].concat(),
             });
         }
-        if !line.is_empty() {
+        if !is_event {
             continue;
         }
         let was_error = std::mem::take(&mut is_error);
@@ -181,8 +188,15 @@ fn plain_events(body: &[u8]) -> Vec<String> {
         }
         let text = str::from_utf8(&event);
         let is_whole = number < ended;
-        if !was_error && !is_whole && !text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
-        {
+        let is_part = |text: &str| {
+            let is_ping = text.split_whitespace().collect::<String>().contains(r#""type":"ping""#);
+            let may_be_part = text.contains(['{', '}']) || text.contains("\":");
+            serde_json::from_str::<IgnoredAny>(text).is_err()
+                && may_be_part
+                && !is_ping
+                && !text.trim_start().starts_with('<')
+        };
+        if !was_error && !is_whole && text.map_or(true, is_part) {
             break;
         }
         match text {

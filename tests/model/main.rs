@@ -739,7 +739,7 @@ async fn a_local_server_is_found_by_its_models() {
     let model = FakeModel::start(Wire::Chat, []);
     assert_eq!(
         probe(&model.base_url(), SHORT).await,
-        Some(Probed { models: vec![MODEL.to_owned()], context_window: None })
+        Some(Probed { models: vec![MODEL.to_owned()], leaves_some_out: false, context_window: None })
     );
     let free = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");

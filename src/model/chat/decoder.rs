@@ -13,6 +13,7 @@ use crate::{
         client::WholeDecoder,
         counts, event_json,
         http::{Endpoint, ServerError},
+        remark::{is_about_the_reply, looks_like_error},
         said_end::{Brought, Said, SaidEnd},
         sse::{self, Decoder, Ending, Progress},
         think_tags::{self, Piece, ThinkTags},
@@ -74,14 +75,15 @@ impl ChatDecoder {
     /// The error that the chunk holds, or that it has more calls than any reply.
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let choices = chunk.get("choices").and_then(Value::as_array);
-        // Without choices, an error may lie flat in the chunk.
-        let error = if choices.is_none() { ServerError::find(chunk) } else { None };
+        // Without a choice, an error may lie flat in the chunk.
+        let is_beside = choices.is_none_or(Vec::is_empty);
+        let error = if is_beside { ServerError::find(chunk) } else { None };
         if error.is_some() || holds_error(chunk) {
             let error = error.or_else(|| ServerError::find(chunk)).unwrap_or_default();
             return Err(error.in_stream(&self.endpoint));
         }
-        if choices.is_none() && !is_about_the_reply(chunk) {
-            self.brought = Brought::Strange;
+        if is_beside {
+            self.remark(chunk);
         }
         if choices.is_none() && self.chunks == Chunks::None {
             sse::refuse_other_wire(&self.endpoint, Wire::Chat, &chunk.to_string())?;
@@ -126,6 +128,23 @@ impl ChatDecoder {
             return Err(sse::malformed(&self.endpoint, "more calls than any reply has"));
         }
         Ok(())
+    }
+
+    /// What a chunk without a choice says.
+    fn remark(&mut self, chunk: &Value) {
+        self.brought = match (looks_like_error(chunk), is_about_the_reply(chunk)) {
+            (true, _) => Brought::Strange,
+            (false, true) => Brought::Nothing,
+            (false, false) => Brought::Remark,
+        };
+        for member in ["finish_reason", "stop_reason", "done_reason"] {
+            self.said.hear(chunk.get(member));
+        }
+        if let Some(status) =
+            chunk.get("status").and_then(Value::as_str).filter(|word| SaidEnd::of(word).is_cut())
+        {
+            self.said.say(status);
+        }
     }
 
     /// A whole message: all of the reply, or once more what the deltas brought, with what they may have left out.
@@ -300,16 +319,8 @@ fn usage_of(usage: &Value) -> Usage {
 
 /// Whether a chunk, or a choice of it, says that something failed.
 fn holds_error(json: &Value) -> bool {
-    json.get("error").is_some_and(|error| ServerError::is_said(&error.to_string()))
-}
-
-/// Whether a chunk without choices says something about the reply: of its tokens, its times, its server.
-fn is_about_the_reply(chunk: &Value) -> bool {
-    let text = |member: &str| chunk.get(member).and_then(Value::as_str).unwrap_or_default();
-    chunk.as_object().is_some_and(serde_json::Map::is_empty)
-        || ["choices", "usage", "timings", "x_groq"].iter().any(|member| chunk.get(member).is_some())
-        || text("object").starts_with("chat.completion")
-        || text("type") == "ping"
+    let is_named = json.get("error").is_some_and(|error| ServerError::is_said(&error.to_string()));
+    is_named || ServerError::in_base(json).is_some()
 }
 
 /// The JSON of an event.

@@ -30,6 +30,9 @@ const MAX_WORDS: usize = 600;
 /// A key shorter than this is a placeholder such as `x` or `none`, and would make holes in every message.
 const SHORTEST_KEY: usize = 6;
 
+/// A key shorter than this is none that a service gave: theirs have 30 bytes and more.
+const SHORTEST_GIVEN_KEY: usize = 20;
+
 /// Bytes of a secret that must not stand together in a message: servers repeat keys cut short, without the word in front
 /// of them, or in capitals. Shorter pieces, as the last four letters, tell which key was meant and open nothing.
 const TELLING_BYTES: usize = 12;
@@ -299,9 +302,14 @@ fn secrets(endpoint: &Endpoint) -> Vec<(String, &'static str)> {
     secrets
 }
 
-/// Whether words hold what no message may show.
-pub(super) fn holds_secret(endpoint: &Endpoint, words: &str) -> bool {
-    secrets(endpoint).iter().any(|(secret, shown)| hide(words, &spellings(secret), shown) != words)
+/// Whether words hold the key, however it is spelt. Headers and queries, and the words that stand for a key where none
+/// is wanted, are often the names of models themselves.
+pub(super) fn holds_key(endpoint: &Endpoint, words: &str) -> bool {
+    let key = endpoint.key.as_ref().map(|key| key.expose_secret().trim());
+    let Some(key) = key.filter(|key| key.len() >= SHORTEST_GIVEN_KEY) else { return false };
+    let plain = [words.to_ascii_lowercase(), unescaped(words).to_ascii_lowercase()];
+    let holds = |spelling: &String| plain.iter().any(|words| words.contains(&spelling.to_ascii_lowercase()));
+    spellings(key).iter().any(holds)
 }
 
 /// A server's words, fit to be shown: on one line, bounded, without the key and what else is secret.

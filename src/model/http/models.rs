@@ -24,6 +24,8 @@ const MAX_NAME: usize = 512;
 pub struct Probed {
     /// The names of its models, in the server's order.
     pub models: Vec<String>,
+    /// The server listed more, which cannot be the names of models.
+    pub leaves_some_out: bool,
     /// The window in tokens with which the first model runs, where the server tells it (llama.cpp does).
     pub context_window: Option<u64>,
 }
@@ -71,8 +73,11 @@ async fn ask(endpoint: &Endpoint, wire: Wire, within: Duration) -> Result<Probed
         return Err(no_list());
     }
     let window = listed.first().and_then(|model| model.pointer("/meta/n_ctx")?.as_u64());
-    let names = listed.iter().filter_map(|model| name(model));
-    Ok(Probed { context_window: window.filter(|window| *window > 0), models: names.collect() })
+    Ok(Probed {
+        context_window: window.filter(|window| *window > 0),
+        leaves_some_out: listed.len() < list.data.len(),
+        models: listed.iter().filter_map(|model| name(model)).collect(),
+    })
 }
 
 /// Whether what a server lists can be the name of a model: it is sent back, and shown wherever the model is named.
@@ -80,7 +85,7 @@ fn is_name(endpoint: &Endpoint, name: &str) -> bool {
     !name.trim().is_empty()
         && name.chars().nth(MAX_NAME).is_none()
         && !name.contains(char::is_control)
-        && !failure::holds_secret(endpoint, name)
+        && !failure::holds_key(endpoint, name)
 }
 
 #[derive(Deserialize)]
@@ -96,12 +101,28 @@ mod tests {
     fn what_no_model_is_called_by_is_no_name() {
         let mut endpoint = Endpoint::new("http://server.test/v1", "").expect("a good base URL");
         endpoint.key = Some("mykeyabcdef1234567890".into());
-        for name in ["gpt-5", "/models/Qwen 3 (8B).gguf", "hf.co/a/b:Q4_K_M"] {
+        // Nearly all that is said with a request may stand in the name of a model too.
+        endpoint.route.headers = vec![("x-portkey-provider".to_owned(), "deepseek".into())];
+        endpoint.route.query = vec![("deployment".to_owned(), "gpt-4o-mini-2024-07-18".into())];
+        let names = [
+            "gpt-5",
+            "/models/Qwen 3 (8B).gguf",
+            "hf.co/a/b:Q4_K_M",
+            "deepseek-chat",
+            "gpt-4o-mini-2024-07-18",
+        ];
+        for name in names {
             assert!(is_name(&endpoint, name), "{name}");
         }
         let long = "z".repeat(MAX_NAME + 1);
-        for other in ["", "  ", "a\u{1b}[2J", "a\nwarning: b", "mykeyabcdef1234567890", &long] {
+        let keys = ["mykeyabcdef1234567890", "for MYKEYABCDEF1234567890", "bXlrZXlhYmNkZWYxMjM0NTY3ODkw"];
+        for other in ["", "  ", "a\u{1b}[2J", "a\nwarning: b", &long].into_iter().chain(keys) {
             assert!(!is_name(&endpoint, other), "{other}");
+        }
+        // What people set where a server wants no key.
+        for placeholder in ["mistral", "ollama", "sk-local", "lm-studio", "vllm-token"] {
+            endpoint.key = Some(placeholder.into());
+            assert!(is_name(&endpoint, &format!("{placeholder}-community/qwen3")), "{placeholder}");
         }
     }
 }

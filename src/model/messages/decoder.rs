@@ -17,16 +17,18 @@ use crate::{
         client::WholeDecoder,
         event_json,
         http::{Endpoint, ServerError},
+        remark::looks_like_error,
         said_end::{Brought, Said},
-        sse::{self, Decoder, Ending, Progress},
-        unreadable::{Place, Unreadable},
+        sse::{self, Decoder, Ending, Fault, Progress},
+        unreadable::{Place, Unreadable, may_be_piece},
     },
     protocol::{Item, Usage, Wire},
 };
 
 /// What a part of an event has that was of a block. On this wire the word for the end may stand behind every block, so
 /// that even there nothing may be lost of one.
-const OF_A_BLOCK: [&str; 3] = ["content_block", "_delta\",", "\"text"];
+const OF_A_BLOCK: [&str; 6] =
+    ["content_block", "_delta\",", "\"text", "\"thinking", "\"partial_json", "\"signature"];
 
 /// Blocks of one reply; the largest seen has some dozens.
 const MAX_BLOCKS: usize = 1024;
@@ -231,7 +233,10 @@ impl Decoder for MessagesDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
         let data = &*event_json::mended(data);
         let Ok(event) = serde_json::from_str::<Event<'_>>(data) else {
-            let may_be_of_a_block = || OF_A_BLOCK.iter().any(|part| data.contains(part));
+            // Of one that lost its beginning nobody knows.
+            let has_no_beginning = || may_be_piece(data) && !data.trim_start().starts_with('{');
+            let may_be_of_a_block =
+                || has_no_beginning() || OF_A_BLOCK.iter().any(|part| data.contains(part));
             let place = match self.events {
                 _ if self.said.is_believed() && !may_be_of_a_block() => Place::BehindEnd,
                 Events::OfAReply => Place::Reply,
@@ -300,7 +305,12 @@ impl Decoder for MessagesDecoder {
                     sse::refuse_other_wire(&self.endpoint, Wire::Messages, data)?;
                     self.events = Events::Strange;
                 }
-                return Ok(self.progress(if kind == "ping" { Brought::Nothing } else { Brought::Strange }));
+                let brought = match kind {
+                    "ping" => Brought::Nothing,
+                    _ if looks_like_error(&json()) => Brought::Strange,
+                    _ => Brought::Remark,
+                };
+                return Ok(self.progress(brought));
             }
         }
         self.events = Events::OfAReply;
@@ -309,7 +319,14 @@ impl Decoder for MessagesDecoder {
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         // The marker is none of this wire.
-        if self.said.end().is_some() && self.said.has_ended(&ending) {
+        let has_ended = match &ending {
+            // The word for the end may stand behind every block: what breaks off in front of the last event is only whole
+            // where that event had begun.
+            Ending::Fault(fault) if *fault != Fault::Silent => false,
+            Ending::Cut(open) if may_begin_block(open) => false,
+            _ => self.said.end().is_some() && self.said.has_ended(&ending),
+        };
+        if has_ended {
             return self.finish(out);
         }
         match (self.events, &ending) {
@@ -351,6 +368,14 @@ impl MessagesDecoder {
             progress => progress,
         }
     }
+}
+
+/// Whether an event of which only the beginning came may be of a block.
+fn may_begin_block(beginning: &str) -> bool {
+    const BLOCK: &str = "content_block";
+    let kind =
+        beginning.split_once("\"type\"").and_then(|(_, rest)| rest.split('"').nth(1)).unwrap_or_default();
+    kind.starts_with(BLOCK) || BLOCK.starts_with(kind)
 }
 
 #[cfg(test)]

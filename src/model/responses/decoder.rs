@@ -36,6 +36,8 @@ pub(super) struct ResponsesDecoder {
     unreadable: Unreadable,
     /// An event is lost that may have been more than a delta, so that no other need tell of its item.
     is_item_lost: bool,
+    /// What is left of it says that it was a call.
+    is_call_lost: bool,
     /// Something of a reply has come.
     is_reply: bool,
     /// Bytes that nobody was shown and that stand in no slot.
@@ -54,6 +56,7 @@ impl ResponsesDecoder {
             speaking: None,
             unreadable: Unreadable::default(),
             is_item_lost: false,
+            is_call_lost: false,
             is_reply: false,
             unheard: 0,
             usage: None,
@@ -267,6 +270,7 @@ impl Decoder for ResponsesDecoder {
                 let place = if self.is_reply { Place::Reply } else { Place::Start };
                 self.unreadable.note(&self.endpoint, data, place)?;
                 self.is_item_lost |= unreadable::may_be_piece(data) && !begins_as_delta(data);
+                self.is_call_lost |= self.is_item_lost && data.contains(r#""function_call""#);
                 Ok(Progress::More)
             }
         }

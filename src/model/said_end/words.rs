@@ -28,8 +28,9 @@ const NOT_YET: [&str; 13] = [
 /// Beginnings of the parts of a word for an end that is not the model's own, and what each means: the first counts. One
 /// with a line behind it is a whole part. Servers make new words all the time, and mostly of these parts; a cut answer
 /// that counts as whole is worse than a whole one that counts as cut.
-const PARTS: [(&[&str], SaidEnd); 8] = [
+const PARTS: [(&[&str], SaidEnd); 9] = [
     (&["context", "error_limit"], SaidEnd::ContextTooLong),
+    (&["too_many_tokens"], SaidEnd::Length),
     // Of what the model made, whatever found it out: Gemini's filter of broken calls is none of contents.
     (&["malformed", "invalid", "unexpected", "missing", "too_many"], SaidEnd::Failed),
     (&["refus"], SaidEnd::Refusal),
@@ -185,7 +186,7 @@ mod tests {
             (
                 SaidEnd::Length,
                 "length max_tokens MAX_TOKENS maxTokens max_output_tokens model_length token_limit \
-                 max_completion_tokens maximum_tokens FINISH_REASON_MAX_TOKENS REASON_MAX_LEN incomplete out_of_tokens too_long maxPredictedTokensReached",
+                 max_completion_tokens maximum_tokens FINISH_REASON_MAX_TOKENS REASON_MAX_LEN incomplete out_of_tokens too_long too_many_tokens maxPredictedTokensReached",
             ),
             (SaidEnd::Cut, "TIME_LIMIT repetition repetition_truncation"),
             (

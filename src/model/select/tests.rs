@@ -324,9 +324,15 @@ fn ollamas_address_may_be_spelt_in_its_ways() {
 #[test]
 fn a_model_that_only_embeds_is_not_the_first() {
     let models = ["nomic-embed-text:latest", "qwen3:8b", "llama3:latest"].map(str::to_owned);
-    assert_eq!(first_model(&models), Some(("qwen3:8b".to_owned(), "the first model")));
-    assert_eq!(first_model(&models[..2]), Some(("qwen3:8b".to_owned(), "the only model")));
-    assert_eq!(first_model(&models[..1]), None);
+    let first = |count: usize, leaves_some_out| {
+        let models = models.iter().take(count).cloned().collect();
+        first_model(&Probed { models, leaves_some_out, context_window: None })
+    };
+    assert_eq!(first(3, false), Some(("qwen3:8b".to_owned(), "the first model")));
+    assert_eq!(first(2, false), Some(("qwen3:8b".to_owned(), "the only model")));
+    assert_eq!(first(1, false), None);
+    // Nobody knows how many there are.
+    assert_eq!(first(2, true), Some(("qwen3:8b".to_owned(), "the first model")));
     assert_eq!(has_model(&models, "llama3").as_deref(), Some("llama3:latest"));
     assert_eq!(has_model(&models, "qwen3"), None);
 }

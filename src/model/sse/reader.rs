@@ -13,8 +13,12 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// A field that older versions of llama.cpp write for what failed, in the place of data.
 const ERROR_FIELD: &[u8] = b"error:";
 
+/// The ends of the names of events that are errors, in whichever letters.
+const ERROR_NAMES: [&[u8]; 2] = [b"error", b"exception"];
+
 /// Cuts a body into events. Only their data matters, since every wire repeats the name of an event there, and whether
-/// that name is `error`: servers that fail may say no more in the form of their wire.
+/// that name is one of an error: servers that fail may say no more in the form of their wire. A line that begins as an
+/// object is an event of its own, as some gateways write their errors.
 #[derive(Default)]
 pub(super) struct Reader {
     piece: Bytes,
@@ -60,6 +64,8 @@ enum Taken {
     /// Nothing: it ends an event.
     Blank,
     Field,
+    /// An event of its own.
+    Event,
 }
 
 impl Reader {
@@ -81,7 +87,8 @@ impl Reader {
         }
         while let Some(line) = self.next_line()? {
             let has_begun = self.is_error || !matches!(self.place, Place::Nowhere);
-            if self.take(&line) == Taken::Blank && has_begun {
+            let taken = self.take(&line);
+            if taken == Taken::Event || taken == Taken::Blank && has_begun {
                 self.told = true;
                 return Ok(true);
             }
@@ -147,7 +154,11 @@ impl Reader {
             Line::Joined => &self.line,
         };
         let text = if self.begun { text } else { text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text) };
-        let taken = if text.is_empty() { Taken::Blank } else { Taken::Field };
+        let taken = match (text.first(), &self.place) {
+            (None, _) => Taken::Blank,
+            (Some(b'{'), Place::Nowhere) => Taken::Event,
+            _ => Taken::Field,
+        };
         self.is_error |= is_of_error(text);
         match (data_of(text), &self.place, line) {
             (None, _, _) => {}
@@ -187,6 +198,9 @@ fn data_of(line: &[u8]) -> Option<&[u8]> {
     if line == b"data" {
         return Some(&[]);
     }
+    if line.starts_with(b"{") {
+        return Some(line);
+    }
     let value_of = |line, field: &[u8]| <[u8]>::strip_prefix(line, field).map(without_blank);
     let mut value = value_of(line, b"data:").or_else(|| value_of(line, ERROR_FIELD))?;
     // No line of JSON begins so, and some relays pass on whole lines as data.
@@ -202,8 +216,14 @@ fn without_blank(value: &[u8]) -> &[u8] {
 }
 
 fn is_of_error(line: &[u8]) -> bool {
-    let name = line.strip_prefix(b"event:").map(<[u8]>::trim_ascii);
-    name == Some(b"error") || line.starts_with(ERROR_FIELD)
+    let name = line.strip_prefix(b"event:").map(<[u8]>::trim_ascii_end);
+    let ends_with = |name: &[u8], end: &[u8]| {
+        name.len()
+            .checked_sub(end.len())
+            .is_some_and(|at| name.get(at..).is_some_and(|rest| rest.eq_ignore_ascii_case(end)))
+    };
+    let is_called_so = |name| ERROR_NAMES.iter().any(|end| ends_with(name, end));
+    line.starts_with(ERROR_FIELD) || name.is_some_and(is_called_so)
 }
 
 /// Whether data is a comment; what stands behind a colon in an event of which the beginning is lost is none.

@@ -1,7 +1,10 @@
 use expect_test::{Expect, expect};
 
 use super::*;
-use crate::model::story::{endpoint, story};
+use crate::model::{
+    ErrorKind,
+    story::{endpoint, story},
+};
 
 fn decoder() -> ChatDecoder {
     ChatDecoder::new(endpoint(), &[])
@@ -890,7 +893,33 @@ fn an_error_in_no_form_of_the_wire_is_an_error_too_and_the_marker_behind_it_no_e
         // What cannot be told from a remark costs the end only where no other was said.
         ("data: \"upstream error\"", "Interrupted, ended its reply before it was whole"),
         ("data: <html>502 Bad Gateway</html>", "Interrupted, ended its reply before it was whole"),
-        (r#"data: {"kind":"news"}"#, "Interrupted, ended its reply before it was whole"),
+        (r#"data: {"reason":"boom"}"#, "Interrupted, ended its reply before it was whole"),
+        (
+            r#"data: {"choices":[],"usage":{},"note":"it failed"}"#,
+            "Interrupted, ended its reply before it was whole",
+        ),
+        ("event: Error\ndata: boom", "Failed, cannot answer now: boom"),
+        ("event: exception\ndata: {\"msg\":\"boom\"}", "Failed, cannot answer now: boom"),
+        // As whole lines, also in front of the marker.
+        (r#"{"error":{"message":"boom"}}"#, "Failed, cannot answer now: boom"),
+        ("{\"error\":{\"message\":\"boom\"}}\ndata: [DONE]", "Failed, cannot answer now: boom"),
+        // Beside what a chunk has anyway.
+        (r#"data: {"choices":[],"code":500,"message":"boom"}"#, "Failed, cannot answer now: boom"),
+        (r#"data: {"choices":[],"code":"500","msg":"boom"}"#, "Failed, cannot answer now: boom"),
+        (
+            r#"data: {"choices":[],"success":false,"errors":[{"message":"boom"}]}"#,
+            "Failed, cannot answer now: boom",
+        ),
+        (r#"data: {"error_code":500,"error_msg":"boom"}"#, "Failed, cannot answer now: boom"),
+        (
+            r#"data: {"choices":null,"usage":{"total_tokens":0},"base_resp":{"status_code":1002,"status_msg":"rate limit"}}"#,
+            "RateLimited, has had too many requests: rate limit",
+        ),
+        (
+            r#"data: {"object":"chat.completion.chunk","status":"failed"}"#,
+            "Failed, cannot answer now: {\"object\":\"chat.completion.chunk\",\"status\":\"failed\"}",
+        ),
+        (r#"data: {"timings":{},"err":"boom"}"#, "Failed, cannot answer now: boom"),
     ] {
         let (kind, words) = expected.split_once(", ").expect("two parts");
         let expected = format!(
@@ -905,6 +934,20 @@ fn an_error_in_no_form_of_the_wire_is_an_error_too_and_the_marker_behind_it_no_e
         r#"data: {"type":"ping"}"#,
         r#"data: {"usage":{"prompt_tokens":5}}"#,
         r#"data: {"object":"chat.completion.chunk","timings":{}}"#,
+        // Whatever well-behaved servers say in words of their own.
+        r#"data: {"kind":"news"}"#,
+        r#"data: {"done":true}"#,
+        r#"data: {"type":"heartbeat"}"#,
+        r#"data: {"status":"processing"}"#,
+        r#"data: {"citations":["https://host.test/errors"],"cost":0.1}"#,
+        r#"data: {"id":"x","model":"m","created":1}"#,
+        r#"data: {"finish_reason":"stop"}"#,
+        r#"data: {"code":"0","msg":"success"}"#,
+        "data: null",
+        "data: \"[DONE]\"",
+        "data: [END]",
+        "data: still working",
+        "data: queue: 3",
     ] {
         assert!(told(remark).starts_with("=> Stop"), "{remark}: {}", told(remark));
     }
@@ -920,7 +963,8 @@ fn end_of(chunks: &[&str]) -> String {
 #[test]
 fn behind_an_end_that_comes_alone_nothing_that_is_lost_matters() {
     let (words, end) = (delta(r#"{"content":"whole"}"#), finish("stop"));
-    for odd in ["{'usage': None}", "{done}", r#"{"choices":[],"usage":{"tps":"#, r#"ck":{},"usage":null}"#] {
+    for odd in ["{'usage': None}", "{tps: 3}", r#"{"choices":[],"usage":{"tps":"#, r#"ck":{},"usage":null}"#]
+    {
         assert_eq!(end_of(&[&words, &end, odd, "[DONE]"]), "=> Stop", "{odd}");
         // In front of it, and where the reply went on, it may have been a piece.
         for lost in [[&words, odd, &words, &end], [&words, &end, odd, &words]] {
@@ -1022,4 +1066,50 @@ fn a_server_that_says_of_the_end_why_it_failed_is_heard() {
         told(r#"{"type":"abort","message":"no slot is free"}"#),
         r#"=> ModelError { kind: Failed, message: "http://server.test/v1 cannot answer now: it ended the reply with \"abort: no slot is free\"", retry: Later }"#
     );
+}
+
+// SPEC S6
+#[test]
+fn a_word_for_the_end_that_lies_flat_is_heard() {
+    let words = delta(r#"{"content":"half"}"#);
+    for (flat, expected) in [
+        (r#"{"finish_reason":"length"}"#, "=> Length"),
+        (r#"{"done":true,"done_reason":"length"}"#, "=> Length"),
+        (r#"{"status":"incomplete"}"#, "=> Length"),
+        (r#"{"status":"completed"}"#, "=> Stop"),
+    ] {
+        assert_eq!(end_of(&[&words, flat, "[DONE]"]), expected, "{flat}");
+    }
+}
+
+// SPEC S12
+#[test]
+fn a_sign_of_life_in_no_json_costs_nothing_and_is_no_end() {
+    let (words, end) = (delta(r#"{"content":"whole"}"#), finish("stop"));
+    let with_piece = r#"{"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}"#;
+    for sign in ["{'type': 'ping'}", "{ping}", "keep alive"] {
+        assert_eq!(end_of(&[&words, sign, &words, &end]), "=> Stop", "{sign}");
+        let body = format!("data: {with_piece}\n\ndata: {sign}\n\n");
+        let told = story(&[body.as_bytes(), b"data: \xFF\n\n"], decoder());
+        assert!(told.contains("kind: Malformed"), "{sign}: {told}");
+    }
+}
+
+#[test]
+fn an_error_in_a_whole_body_is_told_for_what_it_is() {
+    for (body, expected) in [
+        (
+            r#"{"choices":null,"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#,
+            ErrorKind::Quota,
+        ),
+        (r#"{"error_code":18,"error_msg":"Open api qps request limit reached"}"#, ErrorKind::RateLimited),
+        (
+            r#"{"code":"Throttling.RateQuota","message":"Requests rate limit exceeded"}"#,
+            ErrorKind::RateLimited,
+        ),
+        (r#"{"success":false,"msg":"token expired","code":401}"#, ErrorKind::Auth),
+    ] {
+        let ended = decoder().whole(body, &mut Vec::new());
+        assert_eq!(ended.map_err(|error| error.kind), Err(expected), "{body}");
+    }
 }

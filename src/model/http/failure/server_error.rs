@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::model::http::retry_after;
+use crate::model::{http::retry_after, said_end::SaidEnd};
 
 /// An error as a server words it, whichever of the known forms it came in.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,8 @@ const OVERLOAD_WORDS: [&str; 5] =
     ["slow_down", "overloaded_error", "unavailable_error", "server_is_overloaded", "engine_overloaded_error"];
 
 /// What servers call other faults of their own that pass.
-const FAILURE_WORDS: [&str; 7] = [
+const FAILURE_WORDS: [&str; 8] = [
+    "failed",
     "upstream_error",
     "server_error",
     "internal_server_error",
@@ -153,7 +154,17 @@ const MISSING: [&str; 4] = ["does not exist", "not found", "no such model", "unk
 const PLACES: [&str; 4] = ["url", "path", "route", "endpoint"];
 
 /// Members in which servers say what is wrong, the usual one first.
-const MESSAGES: [&str; 4] = ["message", "msg", "title", "detail"];
+const MESSAGES: [&str; 6] = ["message", "msg", "error_msg", "status_msg", "title", "detail"];
+
+/// Members that hold the code, or the status, of an error.
+const CODES: [&str; 5] = ["code", "type", "status", "error_code", "status_code"];
+
+/// Phrases that say that there were too many requests (Baidu, MiniMax, Alibaba), where no status does.
+const TOO_MANY: [&str; 3] = ["rate limit", "request limit", "too many requests"];
+
+/// Words that say that all went well.
+const SUCCESSES: [&str; 9] =
+    ["", "ok", "success", "successful", "succeeded", "done", "complete", "completed", "finished"];
 
 impl ServerError {
     /// The failure of a reply that its server ended with this word.
@@ -166,14 +177,39 @@ impl ServerError {
         !matches!(error.trim(), "" | "null" | "false" | "{}" | "\"\"" | "[]")
     }
 
+    /// Whether a code, a status or a message says that all went well.
+    pub(in crate::model) fn is_success(said: &Value) -> bool {
+        let is_good = |status: u64| matches!(status, 0 | 200..300);
+        match said {
+            Value::Bool(is_good) => *is_good,
+            Value::Number(status) => status.as_u64().is_some_and(is_good),
+            Value::String(words) => {
+                let words = words.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+                SUCCESSES.contains(&words.as_str()) || words.parse().is_ok_and(is_good)
+            }
+            _ => false,
+        }
+    }
+
+    /// The error of a member that is in every event of its server (MiniMax), where it says of one.
+    pub(in crate::model) fn in_base(json: &Value) -> Option<&Value> {
+        let base = json.get("base_resp")?;
+        base.get("status_code").filter(|code| !code.is_null() && !Self::is_success(code)).map(|_| base)
+    }
+
     /// Finds the error in a JSON object: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, `{"detail": "…"}`,
     /// `{"errors": [ … ]}`, or flat. `None` when there is none.
     pub(in crate::model) fn find(json: &Value) -> Option<Self> {
         // Some gateways answer with a list of one.
         let json = json.get(0).unwrap_or(json);
         let first = json.get("errors").and_then(|errors| errors.get(0));
-        let members = ["error", "detail"].iter().filter_map(|key| json.get(key)).chain(first);
-        let error = members.into_iter().find(|error| !error.is_null());
+        // Some have an empty one in every event; in one that is called an error it counts all the same.
+        let is_called_error = json.get("type").is_some_and(|kind| kind == "error");
+        let named = json.get("error").filter(|error| is_called_error || Self::is_said(&error.to_string()));
+        let short = json.get("err").filter(|error| Self::is_said(&error.to_string()));
+        let detail = json.get("detail").filter(|detail| !detail.is_object() || Self::find(detail).is_some());
+        let members = [Self::in_base(json), named, short, detail, first];
+        let error = members.into_iter().flatten().find(|error| !error.is_null());
         let wait = error.and_then(retry_after::in_error).or_else(|| retry_after::in_error(json));
         let error = match error {
             Some(Value::String(message)) => {
@@ -183,7 +219,7 @@ impl ServerError {
             None if is_flat(json) => json,
             None => return None,
         };
-        let words = ["code", "type", "status"].iter().filter_map(|key| match error.get(key) {
+        let words = CODES.iter().filter_map(|key| match error.get(key) {
             Some(Value::String(word)) => Some(word.to_ascii_lowercase()),
             Some(Value::Number(number)) => Some(number.to_string()),
             _ => None,
@@ -214,6 +250,9 @@ impl ServerError {
         if status == Some(400) && (is(&AUTH_WORDS) || says(&BAD_KEY)) {
             return Meaning::Auth;
         }
+        if status.is_none() && says(&TOO_MANY) {
+            return Meaning::RateLimited;
+        }
         let status = status.or_else(|| self.words.iter().find_map(|word| word.parse().ok()));
         match status {
             Some(401 | 403) => Meaning::Auth,
@@ -240,18 +279,26 @@ impl ServerError {
     }
 }
 
-/// Whether an object is an error itself: it says what is wrong, or that something is, or has the status of an error.
+/// Whether an object is an error itself: it says what is wrong, or that something is, or has the status of an error. Some
+/// servers say in the same members that all went well.
 fn is_flat(json: &Value) -> bool {
     let text = |member: &str| json.get(member).and_then(Value::as_str);
-    let number = |member: &str| json.get(member).and_then(Value::as_u64);
-    let is_status = |member: &str| number(member).is_some_and(|status| (400..600).contains(&status));
-    // Where one calls its message so, it has one with what went well too.
-    let is_refused = || text("msg").is_some() && !matches!(number("code"), Some(0 | 200));
-    text("message").is_some()
-        || is_refused()
-        || json.get("success") == Some(&Value::Bool(false))
-        || text("object") == Some("error")
+    let holds = |member: &str, is: &dyn Fn(&Value) -> bool| json.get(member).is_some_and(is);
+    let says = |value: &Value| ServerError::is_said(&value.to_string()) && !ServerError::is_success(value);
+    let is_bad = holds("success", &|success| success == &Value::Bool(false))
+        || text("object").is_some_and(|object| object == "error" || object.ends_with(".error"))
         || text("type").is_some_and(|kind| kind.ends_with("_error"))
-        || is_status("code")
-        || is_status("status")
+        || text("status").is_some_and(|word| SaidEnd::of(word) == SaidEnd::Failed)
+        || ["code", "status", "status_code"].iter().any(|member| holds(member, &is_status_of_error))
+        || ["error_code", "error_msg"].iter().any(|member| holds(member, &says));
+    let is_good =
+        || ["code", "status", "success", "ok"].iter().any(|member| holds(member, &ServerError::is_success));
+    is_bad
+        || ["message", "msg"].iter().any(|member| holds(member, &|said| said.is_string() && says(said)))
+            && !is_good()
+}
+
+fn is_status_of_error(status: &Value) -> bool {
+    let number = status.as_u64().or_else(|| status.as_str()?.parse().ok());
+    number.is_some_and(|number| (400..600).contains(&number))
 }

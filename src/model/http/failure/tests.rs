@@ -154,6 +154,16 @@ fn what_says_that_all_went_well_is_no_error() {
         json!({"code": 200, "status": "running"}),
         json!({"type": "ping"}),
         json!({"error": null, "errors": null}),
+        json!({"code": "0", "msg": "success"}),
+        json!({"code": "200", "msg": "ok"}),
+        json!({"code": 1, "msg": "ok"}),
+        json!({"msg": "ok"}),
+        json!({"success": true, "msg": "all good"}),
+        json!({"status": 200, "msg": "all good"}),
+        json!({"status": "ok", "message": "all good"}),
+        json!({"detail": {"latency": 3}}),
+        json!({"choices": null, "base_resp": {"status_code": 0, "status_msg": ""}}),
+        json!({"choices": [], "usage": {}, "error": {}}),
     ] {
         assert_eq!(ServerError::find(&json), None, "{json}");
     }

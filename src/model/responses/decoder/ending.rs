@@ -47,11 +47,10 @@ impl ResponsesDecoder {
             finish = Finish::Length;
         }
         if finish.is_own() {
-            if self.is_item_lost
-                && !self.slots.0.is_empty()
-                && response.output.as_ref().is_none_or(Vec::is_empty)
-            {
-                // Nothing tells whether an item is missing.
+            let is_listed = response.output.as_ref().is_some_and(|items| !items.is_empty());
+            let has_call = self.slots.0.iter().any(|slot| slot.kind == "function_call");
+            // Nothing tells whether an item is missing, or the list leaves the call out.
+            if self.is_item_lost && !self.slots.0.is_empty() && !is_listed || self.is_call_lost && !has_call {
                 self.unreadable.refuse_lost(&self.endpoint)?;
             }
             self.refuse_unfinished()?;
@@ -182,9 +181,8 @@ impl ResponsesDecoder {
 fn ended(kind: &str, status: &str, response: &Response) -> Said {
     let mut said = Said::default();
     // An open set of words (`max_output_tokens`, `max_tokens`, `steered`), all of which say that it was cut.
-    if let Some(reason) = response.cut().filter(|reason| SaidEnd::of(reason) > SaidEnd::Stop) {
-        said.say(reason);
-        said.say("incomplete");
+    if let Some(reason) = response.cut() {
+        said.say_cut(reason);
     }
     said.say(status);
     said.say(kind.strip_prefix("response.").unwrap_or(kind));

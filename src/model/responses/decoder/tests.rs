@@ -672,7 +672,7 @@ fn what_a_response_says_of_itself_counts_by_its_gravest_word() {
         (r#"{"status":"completed","incomplete_details":{"reason":"none"}}"#, "agent +raw: hello => Stop"),
         (r#"{"status":"completed","error":{}}"#, "agent +raw: hello => Stop"),
         (r#"{"status":"xyz"}"#, "agent +raw: hello => Unknown(\"xyz\")"),
-        (r#"{"incomplete_details":{"reason":"steered"}}"#, "agent Partial: hello => Length"),
+        (r#"{"incomplete_details":{"reason":"steered"}}"#, "agent Partial: hello => Cut(\"steered\")"),
         (
             r#"{"error":{"code":"server_error","message":"died"}}"#,
             "=> ModelError { kind: Failed, message: \"http://server.test/v1 cannot answer now: died\", retry: Later }",
@@ -789,4 +789,33 @@ fn numbers_that_json_does_not_have_cost_nothing() {
         => Stop
     "#]],
     );
+}
+
+// SPEC S12
+#[test]
+fn a_lost_call_that_the_list_leaves_out_is_missed_and_a_sign_of_life_is_not() {
+    let item = r#"{"type":"message","id":"m","content":[{"type":"output_text","text":"hello"}]}"#;
+    let done = format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{item}}}"#);
+    let listed =
+        format!(r#"{{"type":"response.completed","response":{{"status":"completed","output":[{item}]}}}}"#);
+    let unlisted = r#"{"type":"response.completed","response":{"status":"completed","output":[]}}"#;
+    let lost =
+        r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"f"#;
+    for (events, is_whole) in [
+        ([done.as_str(), lost, &listed], false),
+        ([&done, "{'ping': 1}", &listed], true),
+        ([&done, "{'ping': 1}", unlisted], true),
+    ] {
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let told = story(&[body.as_bytes()], decoder());
+        assert_eq!(told.ends_with("=> Stop\n"), is_whole, "{told}");
+    }
+}
+
+// SPEC S6
+#[test]
+fn a_cut_for_a_reason_that_is_not_known_is_told_by_its_word() {
+    let body = r#"data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"steered"}}}"#;
+    let told = story(&[body.as_bytes()], decoder());
+    assert!(told.ends_with("=> Cut(\"steered\")\n"), "{told}");
 }
