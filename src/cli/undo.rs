@@ -106,6 +106,7 @@ fn carry_out(
         }
         let why = if plan.left.is_empty() { "the files are so already" } else { "nothing of it can be had" };
         complain(&format!("nothing was changed: \"{label}\" counts as {} now: {why}\n", words.done));
+        plan.remove_made_folders(&here().into_iter().collect::<Vec<_>>());
         checkpoints.keep_undo(plan, &[], true, workspace, now)?;
         return Ok(Exit::NotWritten);
     }

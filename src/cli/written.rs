@@ -22,12 +22,14 @@ pub(super) struct Written {
     since: Option<Since>,
 }
 
-/// Why a file is not what was written, where none of that is left.
+/// Why a file is not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Since {
     Deleted,
     PutBack,
+    /// Some or all of what was written is not there any more.
+    Changed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -62,12 +64,17 @@ impl Written {
 impl Since {
     /// A file that cannot be read may be what was written.
     fn of(edit: &FileEdit, workspace: &Workspace) -> Option<Self> {
-        let after = edit.after.as_deref();
-        match (workspace.read(&edit.path), &edit.before) {
-            (Err(FileError::Missing(_)), _) if after.is_some() => Some(Self::Deleted),
-            (Ok(now), Some(before)) if after != Some(&*now.text) && now.text == before.text => {
-                Some(Self::PutBack)
-            }
+        let text_at = |path| workspace.read(path).map(|now| now.text);
+        let before = edit.before.as_ref().map(|before| &before.text);
+        let is_put_back = |place| text_at(place).is_ok_and(|text| Some(&text) == before);
+        match (workspace.read(&edit.path), &edit.after) {
+            (Err(FileError::Missing(_)), Some(_)) => match &edit.moved_from {
+                Some(place) if is_put_back(place) => Some(Self::PutBack),
+                _ => Some(Self::Deleted),
+            },
+            (Ok(now), Some(after)) if *now.text == **after => None,
+            (Ok(now), _) if Some(&now.text) == before && edit.moved_from.is_none() => Some(Self::PutBack),
+            (Ok(now), Some(_)) if !edit.is_whole_in(&now) => Some(Self::Changed),
             _ => None,
         }
     }
@@ -112,6 +119,7 @@ impl fmt::Display for Written {
             None => Ok(()),
             Some(Since::Deleted) => write!(f, ", deleted since"),
             Some(Since::PutBack) => write!(f, ", put back since"),
+            Some(Since::Changed) => write!(f, ", changed since"),
         }
     }
 }

@@ -25,10 +25,7 @@ mod undo_question;
 mod undo_words;
 mod workspace_edit;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 use tower_lsp::jsonrpc::Result;
@@ -160,22 +157,9 @@ pub(super) async fn restage(session: &Arc<Session>, thread_id: &ThreadId, files:
     let Some(offer) = session.offers.get(thread_id).map(|offer| offer.clone()) else { return };
     let (session, thread_id, files) = (Arc::clone(session), thread_id.clone(), Arc::clone(files));
     let restage = move || {
-        let mut restaged = BTreeMap::new();
-        // With what the editor has just now: it may refuse it.
-        for file in &offer.review.undecided(&session.workspace) {
-            match files.restage(&file.edit) {
-                Ok(()) => {
-                    restaged.insert(file.edit.path.clone(), file.hunks.iter().copied().collect());
-                }
-                Err(error) => tracing::warn!(%error, "an earlier edit is not staged again"),
-            }
-        }
-        // The turn has changed nothing yet.
-        files.drain_changes();
-        files.follow_review(&offer.review, &restaged);
-        let hunks = files.earlier_hunks();
-        let mut views = offer.review.hunks(&session.workspace);
-        views.retain(|view| hunks.contains(&view.id));
+        files.restage_review(&offer.review);
+        // With those that do not fit yet.
+        let views = offer.review.hunks(&session.workspace);
         let restaged =
             Restaged { offered: offer.review.ids(), made: proposers::made(&views, |id| offer.proposer(id)) };
         // Whether or not the turn still waits for it: what is staged has to be known as that.
@@ -257,7 +241,10 @@ impl Session {
             }
             // What a turn left that the user stopped is kept, but not pressed on them.
             (_, StopReason::Cancelled) => EditsEnd::of(EditsWord::Proposed, uris, None),
-            _ => EditsEnd { question: Some(number), ..EditsEnd::of(EditsWord::Proposed, uris, None) },
+            _ => {
+                let question = self.is_open(thread_id).await.then_some(number);
+                EditsEnd { question, ..EditsEnd::of(EditsWord::Proposed, uris, None) }
+            }
         }
     }
 }

@@ -186,6 +186,11 @@ impl Review {
         state.files.get(path).into_iter().flat_map(|file| &file.units).map(|unit| unit.id).collect()
     }
 
+    /// What was proposed for a file of which something waits, by the path of the edit.
+    pub(super) fn edit_of(&self, path: &FilePath) -> Option<FileEdit> {
+        Some(self.state().files.get(path)?.basis.edit.clone())
+    }
+
     /// Tells the hunks that a selection names from the others, without those that are tied to them.
     pub fn is_in(&self, selection: &Selection) -> impl Fn(HunkId) -> bool + use<> {
         let meant = match selection {

@@ -103,14 +103,37 @@ async fn who_cancels_a_command_hears_what_was_written_before_it() {
 
 #[tokio::test]
 async fn what_a_command_has_done_away_with_is_not_said_to_be_written_alone() {
-    for (command, since) in
-        [("rm a.txt", "written: a.txt (+1 -1), deleted since\n"), ("echo one > a.txt", ", put back since\n")]
-    {
+    for (command, since) in [
+        ("rm a.txt", "written: a.txt (+1 -1), deleted since\n"),
+        ("echo one > a.txt", "written: a.txt (+1 -1), put back since\n"),
+        (": > a.txt", "written: a.txt (+1 -1), changed since\n"),
+    ] {
         let model = FakeModel::start(Wire::Chat, [edit("one", "two"), run(command), text("Done.")]);
         place(&model).run(&APPLY).await.assert_code(0).assert_stderr(since);
     }
     let model = FakeModel::start(Wire::Chat, [edit("one", "two"), run("echo more >> a.txt"), text("Done.")]);
     place(&model).run(&APPLY).await.assert_code(0).assert_stderr("written: a.txt (+1 -1)\n");
+}
+
+#[tokio::test]
+async fn a_file_with_a_part_of_what_was_written_is_said_to_have_changed_since() {
+    let both =
+        edit("one", "ONE").call("edit_file", json!({"path": "a.txt", "find": "three", "replace": "THREE"}));
+    let command = run("printf 'one\\ntwo\\nTHREE\\n' > a.txt");
+    let model = FakeModel::start(Wire::Chat, [both, command, text("Done.")]);
+    let place = Place::new(&[("a.txt", "one\ntwo\nthree\n")]).with_model(&model);
+    place.run(&APPLY).await.assert_code(0).assert_stderr("written: a.txt (+2 -2), changed since\n");
+}
+
+#[tokio::test]
+async fn a_move_that_a_command_takes_back_is_put_back_and_its_undo_removes_the_folder_that_it_made() {
+    let step = call("move_file", json!({"from": "a.txt", "to": "made/b.txt"}));
+    let model = FakeModel::start(Wire::Chat, [step, run("mv made/b.txt a.txt"), text("Done.")]);
+    let place = place(&model);
+    let moved = "moved: a.txt to made/b.txt (+0 -0), put back since\n";
+    place.run(&APPLY).await.assert_code(0).assert_stderr(moved);
+    place.run(&["undo"]).await.assert_code(7).assert_stderr("the files are so already");
+    assert!(!place.project("made").exists());
 }
 
 #[tokio::test]

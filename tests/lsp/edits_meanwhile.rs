@@ -215,6 +215,41 @@ fn a_hunk_that_is_with_the_editor_while_the_next_turn_ends_is_lost_neither_by_it
     }
 }
 
+/// What is left to ask about at the end of the turn, whose edits the editor has all in hand, is nothing.
+#[test]
+fn what_a_turn_takes_back_while_the_editor_has_it_is_neither_asked_about_nor_offered_again_after_its_no() {
+    let back = edit("a.txt", "TWO", "two");
+    let both = back.clone().call("edit_file", json!({"path": "a.txt", "find": "SIX", "replace": "six"}));
+    for (second, left) in [(back, vec!["a.txt six -> SIX pending"]), (both, vec![])] {
+        let project = Project::new(&format!("//- /a.txt\n{TEXT}//- /b.txt\nb\n"));
+        let model = FakeModel::start(Wire::Chat, [first(), text("One."), second, text("Two.")]);
+        let mut client = Client::start(&project, &model);
+        client.on_request("window/showMessageRequest", |_| Answer::Never);
+        client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
+        client.on_request("workspace/applyEdit", |_| Answer::Never);
+        client.tolerate("window/showMessage");
+        client.open("/a.txt");
+        let thread = client.ask("First.")["threadId"].clone();
+        client.wait_seen("window/showMessageRequest", 1);
+        let accept = client.send_command("askls.acceptEdits", json!({}));
+        client.wait_seen("workspace/applyEdit", 1);
+
+        client.command("askls.ask", json!({"prompt": "Second.", "threadId": thread}));
+        let edit = client.wait_until("an edit", |received| {
+            let mut messages = received.iter().map(|received| &received.message);
+            let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
+            Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
+        });
+        client.reply(&edit, Answer::Result(json!({"applied": false, "failureReason": "no"})));
+        assert_eq!(client.wait(&accept).unwrap()["applied"], false);
+
+        assert_eq!(waiting(&mut client), left);
+        let asked = client.seen("window/showMessageRequest");
+        let about: Vec<_> = asked.iter().map(|question| question["message"].as_str().unwrap()).collect();
+        assert!(!about.iter().any(|message| message.contains("0 files")), "{about:?}");
+    }
+}
+
 /// All that was proposed comes about, and is undone turn by turn.
 fn accept_all_and_undo(client: &mut Client) {
     accept(client, json!({}));

@@ -270,6 +270,13 @@ impl Session {
         }
     }
 
+    /// Whether there is something of an offer that the user can be asked about: not what the editor has in hand.
+    pub(super) async fn is_open(&self, thread_id: &ThreadId) -> bool {
+        let Some(review) = self.review(thread_id) else { return false };
+        let Remaining { proposal, left_out } = self.remaining(review).await;
+        !(proposal.is_empty() && left_out.is_empty())
+    }
+
     pub(super) async fn remaining(&self, review: Arc<Review>) -> Remaining {
         let workspace = Arc::clone(&self.workspace);
         let remaining = tokio::task::spawn_blocking(move || review.remaining(&workspace)).await;

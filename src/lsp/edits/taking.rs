@@ -137,15 +137,16 @@ impl Drop for Taking {
         self.review.put_back(&hunks);
         let current = self.session.review(&self.thread_id);
         let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, &self.review));
-        // A newer turn has put something in their place, or the offer went meanwhile.
-        let waiting = if is_current { self.review.ids() } else { BTreeSet::new() };
-        let is_gone = |file: &TakenFile| !file.hunks.iter().any(|id| waiting.contains(id));
-        let gone = self.files.iter().filter(|file| is_gone(file)).map(|file| file.edit.clone()).collect();
+        // The offer may have gone meanwhile. What its review has no more, a newer turn has taken back, or put something in
+        // its place.
+        let waiting = if is_current { BTreeSet::new() } else { self.review.ids() };
+        let is_lost = |file: &&TakenFile| file.hunks.iter().any(|id| waiting.contains(id));
+        let lost = self.files.iter().filter(is_lost).map(|file| file.edit.clone()).collect();
         if is_current && self.is_with_editor {
             self.watch();
         }
         self.session.offer_changed(&self.thread_id);
-        self.session.offer_more(&self.thread_id, gone, &self.whose);
+        self.session.offer_more(&self.thread_id, lost, &self.whose);
     }
 }
 

@@ -245,7 +245,11 @@ impl Session {
             };
             reasons.push(format!("the files are as they were {side} \"{}\" already", plan.turn.label));
         }
-        let checkpoint = self.keep_undo(plan, Vec::new(), !is_open || is_passed_over).await;
+        let is_whole = !is_open || is_passed_over;
+        if is_whole {
+            plan.remove_made_folders(&self.open_besides(&[]));
+        }
+        let checkpoint = self.keep_undo(plan, Vec::new(), is_whole).await;
         Undone { checkpoint, reasons, ..Undone::default() }
     }
 

@@ -19,7 +19,7 @@ use crate::workspace::{
 #[derive(Debug)]
 pub(super) struct Earlier {
     review: Arc<Review>,
-    /// Those that fitted when the turn began. What of them the user has not decided about may come to fit again.
+    /// Those that waited when the turn began. What of them the user has not decided about may come to fit, or to fit again.
     hunks: Arc<BTreeSet<HunkId>>,
     /// By the paths of their edits in the review.
     files: BTreeMap<FilePath, Under>,
@@ -66,17 +66,42 @@ pub(super) enum Unfit {
 }
 
 impl TurnFiles {
-    /// What is staged so far are hunks of a review, by the paths of their edits, that the user may decide about while the
-    /// turn goes on: what is accepted stands in the file then, and what is rejected is staged no longer.
-    pub fn follow_review(&self, review: &Arc<Review>, hunks: &BTreeMap<FilePath, BTreeSet<HunkId>>) {
+    /// Stages, before the turn begins, what waits in a review, as far as it fits. The user may decide about it while the
+    /// turn goes on: what is accepted stands in the file then, and what is rejected is staged no longer. What does not fit
+    /// is staged once it does.
+    pub fn restage_review(&self, review: &Arc<Review>) {
+        let (mut hunks, mut fitting, mut unfit) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
+        let paths = review.paths();
+        // With what the editor has just now: it may refuse it.
+        let mut waiting: BTreeMap<FilePath, TakenFile> = review
+            .undecided(&self.workspace)
+            .into_iter()
+            .map(|file| (file.edit.path.clone(), file))
+            .collect();
+        for path in paths {
+            let staged = match (waiting.remove(&path), review.edit_of(&path)) {
+                (Some(TakenFile { edit, hunks }), _) => self.restage(&edit).map(|()| {
+                    fitting.insert(path.clone(), hunks.into_iter().collect());
+                }),
+                (None, Some(edit)) => self.without_change(&edit).map(|edit| {
+                    unfit.push((path.clone(), Under { edit, hunks: BTreeSet::new() }));
+                }),
+                (None, None) => continue,
+            };
+            match staged {
+                Ok(()) => hunks.extend(review.ids_of(&path)),
+                Err(error) => tracing::warn!(%error, "an earlier edit is not staged again"),
+            }
+        }
+        // The turn has changed nothing yet.
+        self.drain_changes();
         let mut state = self.state();
         let under = |edit: &FileEdit| {
-            let hunks = hunks.get(&edit.path).cloned().unwrap_or_default();
+            let hunks = fitting.remove(&edit.path).unwrap_or_default();
             (edit.path.clone(), Under { edit: edit.clone(), hunks })
         };
-        let files = state.staged.values().map(under).collect();
-        let hunks = Arc::new(hunks.values().flatten().copied().collect());
-        state.earlier = Some(Earlier { review: Arc::clone(review), hunks, files });
+        let files = state.staged.values().map(under).chain(unfit).collect();
+        state.earlier = Some(Earlier { review: Arc::clone(review), hunks: Arc::new(hunks), files });
     }
 
     /// Brings what is staged up to what the files say now and the user has decided. What does not fit stays as it is.
