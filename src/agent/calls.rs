@@ -26,7 +26,7 @@ use super::{
     limits::LoopGuard,
     withheld,
 };
-use editing::{answer_held, command, edit};
+use editing::{answer_held, command, edit, settle_for_command};
 use refusal::Refusal;
 use running::{Watcher, run_one};
 
@@ -51,6 +51,16 @@ enum Admitted {
         target: String,
         refusal: Refusal,
     },
+}
+
+impl Admitted {
+    /// Of a call that is not refused.
+    fn effect(&self) -> Option<Effect> {
+        match self {
+            Self::Ready(_, prepared) => Some(prepared.effect),
+            Self::Refused { .. } => None,
+        }
+    }
 }
 
 /// A call that has run, or was refused.
@@ -111,6 +121,15 @@ async fn run_all(
             break;
         }
         let admitted = admit(agent, call, guard, &roots);
+        let is_command = admitted.effect() == Some(Effect::Execute);
+        let mut unseen = None;
+        if is_command {
+            answer_all(thread, std::mem::take(&mut readers), guard, context, events).await;
+            unseen = settle_for_command(thread, guard, context, events, held).await;
+            if context.cancel.is_cancelled() {
+                return;
+            }
+        }
         let Some(admitted) = guarded(agent, admitted, &roots, context, events).await else { break };
         let (admitted, judged) = consent::decide(agent, thread, admitted, context).await;
         if let Admitted::Ready(_, prepared) = &admitted
@@ -128,13 +147,9 @@ async fn run_all(
         if context.cancel.is_cancelled() {
             return;
         }
-        let effect = match &admitted {
-            Admitted::Ready(_, prepared) => Some(prepared.effect),
-            Admitted::Refused { .. } => None,
-        };
-        match effect {
+        match admitted.effect() {
+            _ if is_command => command(thread, admitted, unseen, guard, context, events).await,
             Some(Effect::Edit) => held.extend(edit(thread, admitted, guard, context, events).await),
-            Some(Effect::Execute) => command(thread, admitted, guard, context, events, held).await,
             _ => answer_all(thread, vec![admitted], guard, context, events).await,
         }
     }

@@ -13,6 +13,7 @@ const AS_BEFORE: &str = "The file is as it was before this step.";
 const READ_AGAIN: &str =
     "Read what was not wholly applied before you change it again; make nothing again that is there.";
 const UNSEEN: &str = "note: the command ran without these edits of yours, which were not applied";
+const VOID: &str = "note: these edits of yours were not applied";
 
 /// Applies staged edits.
 pub trait EditApplier: Send + Sync {
@@ -28,9 +29,9 @@ pub trait EditApplier: Send + Sync {
 /// When staged edits are applied while the turn goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
-    /// Those of each step, when its calls have run, and before a command that follows them in it.
+    /// Those of each step, when its calls have run, and before a command that follows them in it is decided about.
     EachStep,
-    /// All, before a command runs, since it sees the disk; and those of each step while a job goes on in the background.
+    /// All, before a command is decided about, since it sees the disk; and those of each step while a job goes on in the background.
     /// Whatever no command had to see is left for the end of the turn.
     Commands,
 }
@@ -92,6 +93,17 @@ pub(super) struct Held {
     pub(super) paths: Vec<FilePath>,
 }
 
+/// Edits of earlier steps that a command cannot see.
+pub(super) struct Unseen(String);
+
+impl Unseen {
+    /// For the model, with what it hears of a command that has run or has not.
+    pub(super) fn told(&self, has_run: bool) -> String {
+        let what = if has_run { UNSEEN } else { VOID };
+        format!("{what}: {}\n{READ_AGAIN}", self.0)
+    }
+}
+
 /// Whether the outputs of calls that stage edits wait for what becomes of these when the step ends.
 pub(super) fn wait_for_step(context: &TurnContext) -> bool {
     context.applier.as_ref().is_some_and(|applier| match applier.occasion() {
@@ -107,9 +119,9 @@ pub(super) async fn settle(held: &mut [Held], context: &TurnContext) {
     apply(held, paths, context).await;
 }
 
-/// The same before a command runs: it is to see what the calls before it have made, and those of earlier steps where they
-/// wait for that. Gives what has to be said with the command's output: edits of earlier steps that it did not see.
-pub(super) async fn settle_for_command(held: &mut [Held], context: &TurnContext) -> Option<String> {
+/// The same before anybody decides about a command: it is to see what the calls before it have made, and those of earlier
+/// steps where they wait for that. Gives what has to be said with the command's output.
+pub(super) async fn settle_for_command(held: &mut [Held], context: &TurnContext) -> Option<Unseen> {
     let mut paths = paths_of(held);
     if context.applier.as_ref()?.occasion() == Occasion::Commands {
         paths.extend(context.files.proposal().files.into_iter().map(|edit| edit.path));
@@ -122,7 +134,7 @@ pub(super) async fn settle_for_command(held: &mut [Held], context: &TurnContext)
         }
     });
     let unseen: Vec<_> = unseen.collect();
-    (!unseen.is_empty()).then(|| format!("{UNSEEN}: {}\n{READ_AGAIN}", unseen.join("; ")))
+    (!unseen.is_empty()).then(|| Unseen(unseen.join("; ")))
 }
 
 fn paths_of(held: &[Held]) -> BTreeSet<FilePath> {

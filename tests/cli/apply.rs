@@ -243,3 +243,73 @@ async fn without_apply_the_user_hears_that_the_commands_ran_without_the_edits() 
         assert_eq!(ran.assert_code(0).stderr.ends_with(TOLD), is_told, "{ran:#?}");
     }
 }
+
+const REFUSED: &str = "this call was not allowed and did not run";
+
+/// Rules hold for what is on the disk when the command runs, and that is what the model has made of it.
+#[tokio::test]
+async fn a_script_that_the_model_has_just_made_is_judged_as_it_is_when_it_runs() {
+    let makes = [
+        ("write_file", json!({"path": "x.sh", "text": "touch pushed\n"})),
+        ("edit_file", json!({"path": "b.sh", "find": "pulled", "replace": "pushed"})),
+        ("move_file", json!({"from": "b.txt", "to": "x.sh"})),
+    ];
+    for (tool, arguments) in makes {
+        let script = if tool == "edit_file" { "b.sh" } else { "x.sh" };
+        let command = json!({"command": format!("sh {script}")});
+        let made = || call(tool, arguments.clone());
+        let in_one_step = vec![made().call("run_command", command.clone())];
+        let in_two_steps = vec![made(), call("run_command", command)];
+        for steps in [in_one_step, in_two_steps] {
+            let answered = steps.len() + 1;
+            let model = FakeModel::start(Wire::Chat, steps.into_iter().chain([text("Done.")]));
+            let place =
+                Place::new(&[("b.sh", "touch pulled\n"), ("b.txt", "touch pushed\n")]).with_model(&model);
+            place.write("config/askls/config.toml", "deny = ['command: touch pushed']\n");
+
+            let ran = place.run(&APPLY).await;
+
+            let output = last_output(&model, answered).await;
+            assert!(output.starts_with(REFUSED), "{tool}: {output}");
+            assert!(!place.project("pushed").exists() && !place.project("pulled").exists(), "{tool}");
+            // They were to be written, whatever becomes of the command, and can be undone.
+            assert_eq!(place.read(script), "touch pushed\n", "{tool}: {ran:#?}");
+            ran.assert_stderr(if tool == "move_file" { "moved: b.txt to x.sh" } else { "written: " });
+            place.run(&["undo"]).await.assert_code(0);
+            assert!(!place.project("x.sh").exists(), "{tool}");
+            assert_eq!(place.read("b.sh"), "touch pulled\n", "{tool}");
+        }
+    }
+}
+
+/// A name that the shell takes apart into others.
+#[tokio::test]
+async fn the_names_of_files_that_the_model_has_just_made_are_seen_before_a_command_is_let_go() {
+    let place = Place::new(&[("a.txt", "one\n")]);
+    place.write("beside/note.txt", "kept outside\n");
+    let note = place.folder.path().join("beside/note.txt");
+    let new = call("write_file", json!({"path": format!("q {} z.txt", note.display()), "text": "x\n"}));
+    let find = run(r#"find . -name "*.txt" -type f | xargs cat"#);
+    let model = FakeModel::start(Wire::Chat, [new, find, text("Done.")]);
+    let place = place.with_model(&model);
+
+    let ran = place.run(&["ask", "--apply", "go"]).await;
+
+    let output = last_output(&model, 3).await;
+    assert!(output.starts_with(REFUSED), "{output}\n{ran:#?}");
+}
+
+/// What was not written is told of with the refusal too, which does not say that anything ran.
+#[tokio::test]
+async fn a_command_that_is_refused_says_which_edits_before_it_are_void() {
+    let new = call("write_file", json!({"path": ".envrc", "text": "touch found\n"}));
+    let model = FakeModel::start(Wire::Chat, [new, run("touch pushed"), text("Done.")]);
+    let place = place(&model);
+    place.write("config/askls/config.toml", "deny = ['command: touch pushed']\n");
+
+    place.run(&APPLY).await;
+
+    let output = last_output(&model, 3).await;
+    assert!(output.starts_with(REFUSED) && output.contains("\nnote: these edits of yours"), "{output}");
+    assert!(output.contains(".envrc") && !output.contains("the command ran"), "{output}");
+}

@@ -280,14 +280,18 @@ fn what_the_editor_cannot_do_stays_proposed_and_the_rest_is_applied() {
     client.reply(&question, Answer::Result(Value::Null));
 }
 
-/// Between the edit and the end of its step a command waits for its user, who types meanwhile.
+/// Between the edit and the end of its step a call waits for its user, who types meanwhile.
 #[test]
 fn text_that_was_typed_meanwhile_is_not_overwritten_and_the_model_is_told() {
     on_every_wire(|wire| {
         let project = Project::new("//- /a.txt\nA\n");
-        let step = edit("A", "B").call("run_command", json!({"command": "touch hello.txt"}));
+        let note = project.beside("notes").join("note.txt");
+        std::fs::write(&note, "beside\n").unwrap();
+        let step = edit("A", "B").call("read_file", json!({"path": note}));
         let model = FakeModel::start(wire, [step, read(), text("You changed it.")]);
-        let mut client = immediate(&project, &model, Manner::VsCode);
+        let settings = json!({"edits": "immediate", "outside": "ask"});
+        let mut client =
+            Client::builder(&project).model(&model).settings(settings).manner(Manner::VsCode).start();
         client.open("/a.txt");
 
         let ask = client.send_ask("Make it B.");
@@ -480,5 +484,32 @@ fn a_command_sees_what_the_calls_before_it_in_its_step_have_made() {
 
         let told = last_output(&model.requests()[1]);
         assert!(told.ends_with("\nB"), "{told}");
+    });
+}
+
+/// Rules hold for the script as the command would find it.
+#[test]
+fn a_script_that_a_call_before_it_in_its_step_has_changed_is_judged_as_it_is_then() {
+    on_every_wire(|wire| {
+        let project = Project::new("//- /x.sh\ntouch pulled\n");
+        let edit = call("edit_file", json!({"path": "x.sh", "find": "pulled", "replace": "pushed"}));
+        let step = edit.call("run_command", json!({"command": "sh x.sh"}));
+        let model = FakeModel::start(wire, [step, text("Changed.")]);
+        let settings = json!({"edits": "immediate", "approvals": "all", "deny": ["command: touch pushed"]});
+        let mut client = Client::builder(&project).model(&model).settings(settings).start();
+        client.on_request("workspace/applyEdit", {
+            let project = project.clone();
+            move |_| {
+                project.write("/x.sh", "touch pushed\n");
+                Answer::Apply
+            }
+        });
+
+        client.ask("Run it.");
+
+        let told = output_texts(&model.requests()[1]);
+        assert!(told[0].contains(APPLIED), "{}", told[0]);
+        assert!(told[1].starts_with("this call was not allowed and did not run"), "{}", told[1]);
+        assert!(!project.path("/pushed").exists());
     });
 }

@@ -5,7 +5,7 @@ use crate::{protocol::Event, workspace::FilePath};
 use super::{
     super::{
         Events, Thread, TurnContext,
-        edits::{self, Held},
+        edits::{self, Held, Unseen},
         limits::LoopGuard,
     },
     Admitted, answer, keep,
@@ -35,21 +35,34 @@ pub(super) async fn edit(
     None
 }
 
-/// Runs a command on what the calls before it have made, where the face applies that, and answers these first.
-pub(super) async fn command(
+/// Applies what the calls before a command have made, where the face does that, and answers these. Rules, hooks and the
+/// user then decide about the files that the command will find: a script that was edited since is another one. Whatever
+/// they decide, the edits stay applied.
+pub(super) async fn settle_for_command(
     thread: &mut Thread,
-    admitted: Admitted,
     guard: &mut LoopGuard,
     context: &TurnContext,
     events: &Events<'_>,
     held: &mut Vec<Held>,
-) {
+) -> Option<Unseen> {
     let unseen = edits::settle_for_command(held, context).await;
     answer_held(thread, std::mem::take(held), guard, context, events).await;
+    unseen
+}
+
+/// Answers a command that was decided about, and says which edits it did not see.
+pub(super) async fn command(
+    thread: &mut Thread,
+    admitted: Admitted,
+    unseen: Option<Unseen>,
+    guard: &mut LoopGuard,
+    context: &TurnContext,
+    events: &Events<'_>,
+) {
     let Some(mut answered) = answer(admitted, context, events).await else { return };
     if let Some(unseen) = unseen {
         answered.output.text.push('\n');
-        answered.output.text.push_str(&unseen);
+        answered.output.text.push_str(&unseen.told(answered.refusal.is_none()));
     }
     answered.tell(events);
     keep(thread, guard, answered, context).await;
