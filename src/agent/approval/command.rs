@@ -178,7 +178,7 @@ impl Judge<'_> {
             let why = format!("it {doubt}");
             return Err(if written.sets_only { Gap::line(why) } else { Gap::once(why) });
         }
-        if written.is_open() {
+        if written.is_open() && !readers::only_repeats(written) {
             let mut words = written.words.iter().map(|word| word.text.as_str());
             if let Some(word) = words.find(|word| self.names_secret(word, folders)) {
                 return Err(Gap::once(format!("{word} may hold keys or passwords")));

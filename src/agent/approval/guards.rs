@@ -336,6 +336,6 @@ fn of_files(rule: &Rule, placed: &Placed<'_>, ground: &dyn Ground) -> Option<Abo
     if *is_lost {
         return Some(About::Perhaps("it goes to a folder that is not known".to_owned()));
     }
-    let doubt = command.doubt.as_ref().filter(|_| !command.sets_only)?;
+    let doubt = command.doubt.as_ref().filter(|_| !command.sets_only || command.sets_paths())?;
     Some(About::Perhaps(format!("it {doubt}")))
 }

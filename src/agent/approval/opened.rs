@@ -4,7 +4,7 @@ mod names;
 mod wrappers;
 
 use super::shell::{self, Assignment, Document, Simple, Word};
-use names::{CHANGING_VARIABLES, HARMLESS_VARIABLES, SHELLS, WRAPPERS};
+use names::{CHANGING_VARIABLES, CHOOSING_VARIABLES, HARMLESS_VARIABLES, SHELLS, WRAPPERS};
 use wrappers::{Inner, inner};
 
 /// Wrappers within wrappers; nobody writes more.
@@ -47,6 +47,13 @@ impl Opened {
     /// Whether a word or its input holds values that are not known.
     pub(super) fn is_open(&self) -> bool {
         !self.words.iter().all(Word::is_spelt) || self.documents.iter().any(|document| document.is_open)
+    }
+
+    /// Whether it sets a variable by which other files are meant than its words, or those of a later command, name.
+    pub(super) fn sets_paths(&self) -> bool {
+        // For this one a variable before it is for how it takes a line apart.
+        let is_read = self.words.first().is_some_and(|word| word.text == "read");
+        !is_read && self.sets.iter().any(|set| CHOOSING_VARIABLES.contains(&set.name.as_str()))
     }
 
     /// This one and all that it runs.

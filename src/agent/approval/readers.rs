@@ -10,7 +10,7 @@ mod versions;
 use super::{
     opened::{Opened, Tail, file_name, standard_name},
     options,
-    shell::{Document, Known, Word},
+    shell::{Document, Known, Source, Word},
 };
 use crate::workspace::place::Below;
 use table::{Operands, READERS, Reader};
@@ -56,8 +56,9 @@ pub(super) enum Texts {
 
 /// What the command looks at; `None` when it is not known to only read. Patterns have become names before.
 pub(super) fn reading(command: &Opened) -> Option<Reading> {
-    let is_known = command.tail == Tail::None && command.doubt.is_none() && !command.is_open();
-    if !is_known || command.words.iter().any(|word| word.is_glob) {
+    let is_open = command.is_open() && !only_repeats(command);
+    let is_known = command.tail == Tail::None && command.doubt.is_none() && !is_open;
+    if !is_known || command.words.iter().any(|word| word.is_glob && word.is_spelt()) {
         return None;
     }
     let texts = command.texts();
@@ -80,6 +81,24 @@ pub(super) fn reading(command: &Opened) -> Option<Reading> {
         "ps" => words.iter().all(|word| PS_WORDS.contains(word)).then(Reading::default),
         name => READERS.iter().find(|reader| reader.name == name)?.reading(words),
     }
+}
+
+/// Whether a command, as `echo` does, shows of its words nothing but what they are, and none of them holds what the text
+/// does not tell: a name of a file that a loop goes through, or what another command in it prints.
+pub(super) fn only_repeats(command: &Opened) -> bool {
+    let Some((program, words)) = command.words.split_first() else { return false };
+    let repeats = match standard_name(&program.text) {
+        Some("echo") => true,
+        // What is a number to it some shells compute; one of its options sets a variable.
+        Some("printf") => words.first().is_some_and(|format| {
+            let text = format.text.replace("%%", "");
+            let are_texts = text.split('%').skip(1).all(|rest| rest.starts_with('s'));
+            format.is_spelt() && !format.is_glob && !text.starts_with('-') && are_texts
+        }),
+        _ => false,
+    };
+    let is_told = |word: &Word| word.is_spelt() || word.source == Source::Told;
+    repeats && command.documents.is_empty() && words.iter().all(is_told)
 }
 
 /// Whether a command runs no program that its words name.

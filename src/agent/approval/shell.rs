@@ -58,6 +58,18 @@ pub(super) struct Word {
     /// Holds `*`, `?` or `[` without quotes: the shell puts names of files in its place.
     pub(super) is_glob: bool,
     pub(super) known: Known,
+    /// Where what is not spelt out of it comes from.
+    pub(super) source: Source,
+}
+
+/// Where the values come from that are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    /// From values in the same text, and from commands in it that are judged by themselves.
+    #[default]
+    Told,
+    /// From what the shell was given.
+    Hidden,
 }
 
 /// How much of a word is spelt out.
@@ -75,11 +87,16 @@ pub(super) enum Known {
 
 impl Word {
     pub(super) fn spelt(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_glob: false, known: Known::All }
+        Self { text: text.into(), is_glob: false, known: Known::All, source: Source::Told }
     }
 
     pub(super) fn is_spelt(&self) -> bool {
         self.known == Known::All
+    }
+
+    fn leave_open(&mut self, known: Known, source: Source) {
+        self.known = self.known.max(known);
+        self.source = self.source.max(source);
     }
 
     /// Whether it may become an option, or another word more.

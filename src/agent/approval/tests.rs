@@ -207,6 +207,13 @@ fn what_a_shell_would_expand_or_hide_asks() {
             "echo hi > x",
             "ls > /dev/sda1x",
             "echo $HOME",
+            "echo \"$HOME $(ls)\"",
+            "printf \"$(ls)\"",
+            "printf %d \"$(ls)\"",
+            "for f in $HOME; do echo \"$f\"; done",
+            "for f in src/*; do echo \"$f\" > x; done",
+            "for f in src/*; do cat \"$f\"a; done",
+            "for f in .e*; do echo \"= $f\"; cat \"$f\"; done",
             "PATH=. ls",
             "LD_PRELOAD=x ls",
             "a=b",
@@ -240,13 +247,20 @@ fn what_a_shell_would_expand_or_hide_asks() {
             "",
         ],
         expect![[r#"
-            echo $(touch x) => ask: touch is not known to only read [exactly: echo $(touch x)]
+            echo $(touch x) => ask: touch is not known to only read [exactly: touch x]
             echo `touch x` => ask: it runs a command inside another [exactly: echo `touch x`]
-            echo "$(touch x)" => ask: touch is not known to only read [exactly: echo "$(touch x)"]
+            echo "$(touch x)" => ask: touch is not known to only read [exactly: touch x]
             cat <(touch x) => ask: it runs a command inside another [exactly: cat <(touch x)]
             echo hi > x => ask: it writes to x [exactly: echo hi > x]
             ls > /dev/sda1x => deny: askls never runs this, since it overwrites a disk
             echo $HOME => ask: it uses the values of variables or of other commands [exactly: echo $HOME]
+            echo "$HOME $(ls)" => ask: it uses the values of variables or of other commands [exactly: echo "$HOME $(ls)"]
+            printf "$(ls)" => ask: it uses the values of variables or of other commands [exactly: printf "$(ls)"]
+            printf %d "$(ls)" => ask: it uses the values of variables or of other commands [exactly: printf %d "$(ls)"]
+            for f in $HOME; do echo "$f"; done => ask: it uses the values of variables or of other commands [exactly: for f in $HOME; do echo "$f"; done]
+            for f in src/*; do echo "$f" > x; done => ask: it writes to x [exactly: for f in src/*; do echo "$f" > x; done]
+            for f in src/*; do cat "$f"a; done => ask: it uses the values of variables or of other commands [exactly: for f in src/*; do cat "$f"a; done]
+            for f in .e*; do echo "= $f"; cat "$f"; done => ask: .env may hold keys or passwords
             PATH=. ls => ask: it sets PATH [exactly: PATH=. ls]
             LD_PRELOAD=x ls => ask: it sets LD_PRELOAD [exactly: LD_PRELOAD=x ls]
             a=b => allow

@@ -69,6 +69,10 @@ enum Writes {
     Last,
     /// The last, and the others are gone afterwards.
     Moved,
+    /// The second, where there is one.
+    Second,
+    /// All, or something in them.
+    Within,
 }
 
 const WRITERS: &[(&str, Writes)] = &[
@@ -78,14 +82,22 @@ const WRITERS: &[(&str, Writes)] = &[
     ("chmod", Writes::All),
     ("chown", Writes::All),
     ("cp", Writes::Last),
+    ("csplit", Writes::Last),
     ("ed", Writes::All),
     ("ex", Writes::All),
     ("gunzip", Writes::All),
     ("gzip", Writes::All),
     ("install", Writes::Last),
     ("ln", Writes::Last),
+    ("lz4", Writes::All),
+    ("lzma", Writes::All),
     ("mkdir", Writes::All),
+    ("mkfifo", Writes::All),
+    ("mknod", Writes::All),
+    ("mktemp", Writes::Within),
     ("mv", Writes::Moved),
+    ("nano", Writes::All),
+    ("nvim", Writes::All),
     ("rm", Writes::Removed),
     ("rmdir", Writes::Removed),
     ("rsync", Writes::Last),
@@ -95,26 +107,32 @@ const WRITERS: &[(&str, Writes)] = &[
     ("tee", Writes::All),
     ("touch", Writes::All),
     ("truncate", Writes::All),
-    ("uniq", Writes::Last),
+    ("uniq", Writes::Second),
     ("unlink", Writes::Removed),
     ("unxz", Writes::All),
+    ("unzstd", Writes::All),
+    ("vi", Writes::All),
+    ("vim", Writes::All),
+    ("xxd", Writes::Second),
     ("xz", Writes::All),
+    ("zstd", Writes::All),
 ];
 
-/// Programs that write their operands with one of these options, each for itself or at the begin of a word.
-const EDITORS: &[(&str, &[&str])] = &[
-    ("autopep8", &["-i", "--in-place"]),
-    ("black", &[""]),
-    ("clang-format", &["-i"]),
-    ("eslint", &["--fix"]),
-    ("gawk", &["-i"]),
-    ("gofmt", &["-w"]),
-    ("perl", &["-i", "-pi", "-ni"]),
-    ("prettier", &["-w", "--write"]),
-    ("ruby", &["-i", "-pi"]),
-    ("rustfmt", &[""]),
-    ("sed", &["-i", "-ni", "-Ei", "-ri", "-si", "-ui", "-zi", "--in-place"]),
-    ("sort", &["-o", "--o"]),
+/// Programs that write their operands with one of these options with one of these letters or long names, and the letters whose
+/// value may follow them at once. Without either they always do.
+const EDITORS: &[(&str, &str, &str, &[&str])] = &[
+    ("autopep8", "i", "", &["--in-place"]),
+    ("black", "", "", &[]),
+    ("clang-format", "i", "", &[]),
+    ("eslint", "", "", &["--fix"]),
+    ("gawk", "i", "efvF", &["--include"]),
+    ("gofmt", "w", "", &[]),
+    ("perl", "i", "eECDFIMmx", &[]),
+    ("prettier", "w", "", &["--write"]),
+    ("ruby", "i", "eCEFIKTWr", &[]),
+    ("rustfmt", "", "", &[]),
+    ("sed", "i", "efl", &["--in-place"]),
+    ("sort", "o", "kStT", &["--output"]),
 ];
 
 /// What a command touches, by its words.
@@ -252,8 +270,20 @@ fn writer(name: &str) -> Option<Writes> {
 }
 
 fn is_editor(name: &str, words: &[&str]) -> bool {
-    EDITORS.iter().any(|(editor, options)| {
-        *editor == name && options.iter().any(|option| words.iter().any(|word| word.starts_with(option)))
+    EDITORS.iter().any(|(editor, letters, valued, long)| {
+        let is_one = |word: &&str| match word.strip_prefix('-') {
+            Some(rest) if rest.starts_with('-') => {
+                let written = word.split('=').next().unwrap_or(word);
+                long.iter().any(|long| written.len() > 2 && long.starts_with(written))
+            }
+            // What follows the value of a letter is part of it.
+            Some(rest) => {
+                let at = rest.find(|letter| letters.contains(letter) || valued.contains(letter));
+                at.and_then(|at| rest.get(at..)).is_some_and(|rest| rest.starts_with(|c| letters.contains(c)))
+            }
+            None => false,
+        };
+        *editor == name && (letters.is_empty() && long.is_empty() || words.iter().any(is_one))
     })
 }
 
@@ -290,9 +320,30 @@ impl Touched {
             // `sort -oFILE`
             self.writes.extend(words.iter().flat_map(|word| named(word)).filter(|_| name == "sort"));
         }
+        if name == "ar" && words.first().is_some_and(|letters| letters.contains(['r', 'q', 'd', 'm', 's'])) {
+            self.writes.extend(owned(words.get(1..).unwrap_or_default()));
+        }
+        match operands {
+            ["init" | "clone" | "worktree", made @ ..] if name == "git" => self.writes.extend(owned(made)),
+            ["mv", moved @ .., _] if name == "git" => self.below.extend(owned(moved)),
+            _ => {}
+        }
         let Some(writes) = writer(name) else { return };
         match writes {
             Writes::All => self.writes.extend(owned(operands)),
+            Writes::Within => {
+                self.writes.extend(operands.iter().map(|word| format!("{word}/tmp")));
+                self.writes.extend(owned(operands));
+            }
+            Writes::Second => {
+                const VALUED: &[&str] = &["-c", "-f", "-g", "-l", "-o", "-s", "-w"];
+                let is_value = |at: usize| {
+                    at.checked_sub(1).and_then(|at| words.get(at)).is_some_and(|word| VALUED.contains(word))
+                };
+                let files =
+                    words.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_value(*at));
+                self.writes.extend(files.skip(1).map(|(_, word)| (*word).to_owned()));
+            }
             Writes::Removed => self.removes.extend(owned(operands)),
             Writes::Last | Writes::Moved => {
                 let target = words.iter().position(|word| *word == "-t" || word.starts_with("--t"));
@@ -308,6 +359,20 @@ impl Touched {
                 // What is alone is a source of `ln`, which writes beside it.
                 let target =
                     target.or(operands.last().copied().filter(|_| operands.len() > 1)).unwrap_or(".");
+                if matches!(name, "ln" | "mv") {
+                    // What lies below is shown under another name from then on.
+                    self.below.extend(owned(sources));
+                }
+                if name == "ln" {
+                    // What a link says counts from where it lies.
+                    let beside = target.rsplit_once('/').map(|(folder, _)| folder);
+                    let from = beside.into_iter().chain([target]);
+                    let named: Vec<_> = from
+                        .flat_map(|folder| sources.iter().map(move |source| format!("{folder}/{source}")))
+                        .collect();
+                    self.reads.extend(named.iter().cloned());
+                    self.below.extend(named);
+                }
                 self.writes.push(target.to_owned());
                 let inside = sources
                     .iter()

@@ -4,11 +4,14 @@
 //!
 //! A password behind a name that does not say so, and one of several words, look like other settings and are not found.
 
+mod values;
+
 use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
 use crate::workspace::keys::{self, constant};
+use values::{Written, fallback, stands_for_value};
 
 /// What a file is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +60,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
 /// Whether each line is one word: a password by itself, or some of them.
 fn are_words(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.all(|line| !line.contains(char::is_whitespace) && !stands_for_value(line, &[]))
+    lines.all(|line| !line.contains(char::is_whitespace) && !stands_for_value(line, Written::Quoted, &[]))
 }
 
 /// A name, what assigns, and a value in quotes or up to the next blank.
@@ -94,14 +97,22 @@ fn assigns(text: &str, form: Form) -> bool {
         while let Some(found) = ASSIGNED.captures_at(line, from) {
             let (Some(name), Some(value)) = (found.get(1), found.get(2)) else { break };
             // A value may be a line of its own: `"--token=abc"`.
-            from = value.start() + usize::from(value.as_str().starts_with(['"', '\'', '`']));
+            from = value.start() + usize::from(value.as_str().starts_with(QUOTES));
             // Without a blank before it, a value is one whatever follows: `PASSWORD=x command`.
             let before = line.get(name.end()..value.start()).unwrap_or_default();
             let rest = line.get(value.end()..).filter(|_| before.ends_with([' ', '\t'])).unwrap_or_default();
-            let block = if BLOCKS.contains(&value.as_str()) { lines.peek() } else { None };
+            let behind = line.get(value.start()..).unwrap_or_default();
+            let begins_block =
+                BLOCKS.contains(&value.as_str()) || BLOCKS_OF_TOML.contains(&behind.trim_end());
+            let block = if begins_block { lines.peek() } else { None };
+            let written = match value.as_str() {
+                value if value.starts_with(QUOTES) => Written::Quoted,
+                _ if before.contains('=') => Written::Assigned,
+                _ => Written::Bare,
+            };
             let is_secret = match block {
-                Some(next) => is_value_of(name.as_str(), next.trim(), "", form),
-                None => is_value_of(name.as_str(), value.as_str(), rest, form),
+                Some(next) => is_value_of(name.as_str(), next.trim(), Written::Quoted, "", form),
+                None => is_value_of(name.as_str(), value.as_str(), written, rest, form),
             };
             if is_secret {
                 return true;
@@ -109,15 +120,49 @@ fn assigns(text: &str, form: Form) -> bool {
         }
         let mut elements =
             ELEMENT.captures_iter(line).filter_map(|found| Some((found.get(1)?, found.get(2)?)));
-        if elements.any(|(name, value)| is_value_of(name.as_str(), value.as_str(), "", form)) {
+        let of_element = |value: &str| match value.starts_with('&') {
+            true => Written::Bare,
+            false => Written::Assigned,
+        };
+        if elements.any(|(name, value)| {
+            is_value_of(name.as_str(), value.as_str(), of_element(value.as_str()), "", form)
+        }) {
+            return true;
+        }
+        let is_below = |next: &&str| is_password_below(line, next);
+        if form == Form::Data && lines.peek().is_some_and(is_below) {
             return true;
         }
     }
     false
 }
 
+const QUOTES: [char; 4] = ['"', '\'', '`', '\\'];
+
 /// How YAML says that a value stands in the lines below.
 const BLOCKS: &[&str] = &["|", "|-", "|+", ">", ">-", ">+"];
+
+/// The same in TOML.
+const BLOCKS_OF_TOML: &[&str] = &["'''", "\"\"\""];
+
+/// Whether a line is no more than the name of a password, and the next is its value or the first of several.
+fn is_password_below(line: &str, next: &str) -> bool {
+    let Some(name) = line.trim().trim_start_matches("- ").strip_suffix(':') else { return false };
+    let mut words = words(name.trim_matches(QUOTES));
+    if let Some(last) = words.last_mut().filter(|last| last.ends_with("words")) {
+        last.pop();
+    }
+    let value = next.trim();
+    let value = value.strip_prefix("- ").unwrap_or(value).trim();
+    let is_deeper = next.len() - next.trim_start().len() > line.len() - line.trim_start().len()
+        || next.trim_start().starts_with("- ");
+    let written = if value.starts_with(QUOTES) { Written::Quoted } else { Written::Bare };
+    let is_name = value.ends_with(':') || value.contains(": ") || value.starts_with('#');
+    is_deeper
+        && !is_name
+        && meaning(&words) == Meaning::Password
+        && is_value_of(&words.join("_"), value, written, "", Form::Data)
+}
 
 /// What a name says of its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -222,6 +267,8 @@ fn meaning(words: &[String]) -> Meaning {
     match last.as_str() {
         last if ends(PASSWORD_ENDINGS) || PASSWORD_WORDS.contains(&last) => Meaning::Password,
         _ if ends(TOKEN_ENDINGS) => Meaning::Token,
+        // A name and a password, as npm and yarn keep them.
+        "ident" if before.last().is_some_and(|word| word == "auth") => Meaning::Password,
         "key" | "keys" if before.iter().any(|word| KEPT_KEYS.contains(&word.as_str())) => Meaning::Token,
         _ if is_in(PUBLIC_WORDS) => Meaning::Public,
         last if KEY_WORDS.contains(&last) || before.last().is_some_and(|word| word == "key") => Meaning::Key,
@@ -252,21 +299,25 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// Whether a value is the secret that its name says; `rest` is what stands behind it in its line.
-fn is_value_of(name: &str, written: &str, rest: &str, form: Form) -> bool {
-    let is_quoted = written.starts_with(['"', '\'', '`', '\\']);
+fn is_value_of(name: &str, text: &str, written: Written, rest: &str, form: Form) -> bool {
+    if let Some(value) = fallback(text, rest).filter(|_| form != Form::Code) {
+        return is_value_of(name, value, Written::Quoted, "", form);
+    }
+    let is_quoted = text.starts_with(QUOTES);
     if form == Form::Code && !is_quoted {
         return false;
     }
-    let value = written.trim_matches(['"', '\'', '`', '\\', ' ', '}', ')']);
+    let value = text.trim_matches(['"', '\'', '`', '\\', ' ', '}', ')']);
     let words = words(name);
     let length = value.chars().count();
     // Sentences have blanks.
     let is_prose = !is_quoted && rest.trim_start().starts_with(char::is_alphabetic)
         || value.contains(char::is_whitespace) && !words.iter().any(|word| word == "passphrase");
-    if stands_for_value(value, &words) {
+    if stands_for_value(value, written, &words) {
         return false;
     }
-    match meaning(&words) {
+    let meaning = if name == NPM_AUTH { Meaning::Password } else { meaning(&words) };
+    match meaning {
         Meaning::Password => length >= SHORTEST_PASSWORD && (!is_prose || keys::is_made(value)),
         Meaning::Token => {
             length >= SHORTEST_TOKEN && !is_number(value) && (!is_prose || keys::is_made(value))
@@ -277,138 +328,11 @@ fn is_value_of(name: &str, written: &str, rest: &str, form: Form) -> bool {
     }
 }
 
+/// What npm calls a name and a password in one.
+const NPM_AUTH: &str = "_auth";
+
 fn is_number(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'_' | b',' | b'-'))
-}
-
-/// Parts of what is filled in later, or was encrypted.
-const FILLED_IN: &[&str] = &[
-    "{{",
-    "}}",
-    "${",
-    "$(",
-    "$[",
-    "<%",
-    "%>",
-    "#{",
-    "%{",
-    "%(",
-    "ENC[",
-    "://",
-    "...",
-    "…",
-    "process.env",
-    "environ",
-];
-/// How a place begins where the value is, and how what is no text begins.
-const REFERENCES: &[&str] = &[
-    "$",
-    "!",
-    "*",
-    "&",
-    "{",
-    "[",
-    "(",
-    "<",
-    "^",
-    "~",
-    ">",
-    "/",
-    "./",
-    "../",
-    "@",
-    "#",
-    "vault:",
-    "ssm:",
-    "file:",
-    "arn:",
-    "env:",
-    "sha1-",
-    "sha256-",
-    "sha512-",
-    "sha256:",
-    "workspace:",
-    "npm:",
-];
-/// Values that are none, and kinds of values.
-const NO_VALUES: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "none",
-    "nil",
-    "yes",
-    "no",
-    "on",
-    "off",
-    "undefined",
-    "string",
-    "str",
-    "number",
-    "boolean",
-    "bool",
-    "int",
-    "integer",
-    "any",
-    "unknown",
-    "required",
-    "optional",
-    "required|string",
-    "text",
-    "object",
-    "array",
-    "latest",
-    "next",
-    "inherit",
-    "test",
-    "todo",
-    "tbd",
-    "foo",
-    "bar",
-    "postgres",
-    "root",
-    "guest",
-    "admin",
-    "fake",
-    "change-me",
-    "change_me",
-    "change",
-    "replace-me",
-    "replaceme",
-    "opaque",
-    "default",
-    "hidden",
-    "visible",
-];
-
-/// Whether a value stands for one that is kept elsewhere, or is a kind, a number of a version or a place.
-fn stands_for_value(value: &str, name: &[String]) -> bool {
-    static VERSION: LazyLock<Regex> =
-        LazyLock::new(|| constant(r"^[v~^<>= ]*\d+(?:\.[\dx*]+)+(?:-[\w.]+)?(?:\+[\w.]+)?$"));
-    let lower = value.to_lowercase();
-    let has_word = |word: &str| {
-        PASSWORD_ENDINGS.iter().chain(TOKEN_ENDINGS).any(|ending| word.ends_with(ending))
-            || name.iter().any(|part| part.as_str() == word)
-    };
-    // `db-password`, `YOUR_TOKEN`: the name of a value.
-    let is_name = || {
-        lower.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '-' | '_' | '.'))
-            && lower.split(['-', '_', '.']).any(has_word)
-    };
-    let is_fill = || {
-        value.chars().all(|c| matches!(c, '*' | 'x' | 'X' | '.' | '-' | '_' | '?' | '=' | '|'))
-            || value.starts_with('%') && value.ends_with('%')
-            || value.starts_with("__") && value.ends_with("__")
-    };
-    value.is_empty()
-        || is_fill()
-        || NO_VALUES.contains(&lower.as_str())
-        || FILLED_IN.iter().any(|part| value.contains(part))
-        || REFERENCES.iter().any(|start| value.starts_with(start))
-            && !keys::is_made(value.trim_start_matches('/'))
-        || keys::PLACEHOLDERS.iter().any(|word| lower.contains(word))
-        || VERSION.is_match(value)
-        || is_name()
 }
 
 /// Whether a manifest of Kubernetes holds a secret with values: there, names need not say what they are.
@@ -427,10 +351,11 @@ fn is_manifest_with_values(text: &str) -> bool {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let name = name.trim_matches(['"', ' ', '-']);
         if data_depth.is_some_and(|data| depth(line) > data) {
+            let written = if value.trim().starts_with(QUOTES) { Written::Quoted } else { Written::Bare };
             let value = value.trim().trim_matches(['"', '\'', ',']);
             if !line.trim_start().starts_with('#')
                 && !BLOCKS.contains(&value)
-                && !stands_for_value(value, &words(name))
+                && !stands_for_value(value, written, &words(name))
             {
                 return true;
             }
@@ -483,6 +408,28 @@ mod tests {
                 "PGPASSWORD=hunter2 psql\n",
                 "aws_secret_access_key = abcdefgh1234\n",
                 "password: |\n  hunter2\n",
+                "password:\n  hunter2\n",
+                "passwords:\n- hunter2\n- hunter3\n",
+                "password = '''\nhunter2\n'''\n",
+                "password: \"!Qaz2wsx\"\n",
+                "password: '#Hunter22'\n",
+                "password: \"@dmin2024!\"\n",
+                "{\"password\": \"*Zebra99*\", \"user\": \"a\"}",
+                "password: '~zebra-99'\n",
+                "password: '^zebra-99'\n",
+                "password: '(zebra-99)'\n",
+                "password: \"&zebra-99\"\n",
+                "password: \"[zebra]99\"\n",
+                "password: $ecret99!\n",
+                "password: {{ .Values.password | default \"hunter2\" }}\n",
+                "password: {{ password | default('hunter2') }}\n",
+                "export DB_PASSWORD=${PW:-hunter2}\n",
+                "export PGPASSWORD=!Qaz2wsx\n",
+                "password = @dmin2024\n",
+                "<password>!Qaz2wsx</password>",
+                "_auth=bWU6emVicmExcHc=\n",
+                "//r.example/:_auth=bWU6emVicmExcHc=\n",
+                "npmAuthIdent: \"me:zebra1pw\"\n",
                 "<server><password>hunter2</password></server>",
                 "{\"test\": \"env API_TOKEN=ab12cd34ef jest\"}",
                 "stripe: kP93nfw0XbLq72vRtaYz\n",
@@ -513,6 +460,12 @@ mod tests {
                  \"exports\": {\"./tokens\": \"./dist/tokens.js\"}, \"scripts\": {\"secrets\": \"node secrets.js\"}}",
                 "password: ENC[AES256_GCM,data:p673w==,iv:YY=,aad:UQ=,tag:A=]\nmac: ENC[AES256_GCM,data:x]\n",
                 "{\"password\": \"Password\", \"reset\": \"Reset your password\", \"token\": \"This token is invalid.\"}",
+                "password: !vault |\n  x\ntoken: !secret app_token\npwd: *shared\nauth_token: &shared_one\n",
+                "password: \"*Required\"\ntoken: \"(optional)\"\nsecret: \"#/components/secret\"\n",
+                "password: $USER:$DB_PASSWORD\nsecret: \"$TOKEN\"\ntoken: '@acme/tokens'\npwd: $1\n",
+                "password:\n  required: true\nsecrets:\n  - app-config\npassword:\n  - required\n",
+                "<password>&PASSWORD;</password>",
+                "password: {{ .Values.password | default \"changeme\" }}\nsecret: ${SECRET:-}\ntoken: ${A:-$B}\n",
                 "use flake\nexport PATH=$PWD/bin:$PATH\nsource_env_if_exists .envrc.local\n",
                 "max_tokens: 4096\ntoken_url: https://id.example/token\nsecretName: app-tls\n",
                 "# @required @sensitive\nSTRIPE_SECRET_KEY=\nDB_PASSWORD=required|string\n",

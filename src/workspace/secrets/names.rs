@@ -23,6 +23,11 @@ pub(super) fn of(path: &Path) -> Naming {
     let swapped = name.strip_prefix('.').unwrap_or(name);
     let text = name.strip_suffix(".txt").unwrap_or(name);
     let mut said = Naming::Plain;
+    // What a template is filled in with is kept elsewhere, mostly.
+    let template = TEMPLATE_ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    if template != name && of_name(template, &parts) != Naming::Plain {
+        said = Naming::Perhaps(Form::Data);
+    }
     for name in [name, swapped, text] {
         match (of_name(name, &parts), said) {
             (Naming::Secret, _) => return Naming::Secret,
@@ -62,10 +67,13 @@ fn of_name(name: &str, folders: &[String]) -> Naming {
         return Naming::Secret;
     }
     let mut words = stem.split(['.', '-', '_', ' ']);
+    // `secrets/db_password`, as containers get them: nothing but the value.
+    let is_bare = folder == "secrets" && !name.contains('.');
     let is_perhaps = is_environment
         || PERHAPS_NAMES.contains(&name)
         || extension == "pem"
         || is_in(".azure")
+        || is_bare
         || is_data
             && (is_in("secrets")
                 || words.any(|word| PERHAPS_WORDS.contains(&word))
@@ -74,6 +82,7 @@ fn of_name(name: &str, folders: &[String]) -> Naming {
         _ if !is_perhaps => Naming::Plain,
         "pem" => Naming::Perhaps(Form::Armour),
         "txt" | "csv" => Naming::Perhaps(Form::Words),
+        _ if is_bare => Naming::Perhaps(Form::Words),
         _ if is_code => Naming::Perhaps(Form::Code),
         _ => Naming::Perhaps(Form::Data),
     }
@@ -105,6 +114,8 @@ const BACKUP_ENDINGS: &[&str] = &[
 ];
 /// What people write right behind `.env`.
 const ENVIRONMENTS: &[&str] = &["prod", "dev", "local", "test", "stag", "secret", "backup", "old", "copy"];
+/// Of templates that a tool fills in.
+const TEMPLATE_ENDINGS: &[&str] = &[".j2", ".jinja", ".jinja2", ".erb", ".tpl", ".tmpl"];
 /// Templates are written to be shared.
 const PUBLIC_ENDINGS: &[&str] = &["example", "sample", "template", "dist"];
 /// Programs that handle secrets are called after them.
@@ -247,6 +258,11 @@ mod tests {
             ".server.pem.swp",
             "key.pem.txt",
             "secrets/prod.txt",
+            "secrets/db_password",
+            "run/secrets/jwt",
+            "config/secrets.yml.erb",
+            "group_vars/secrets.yml.j2",
+            "credentials.json.tmpl",
             "packages/secrets/package.json",
             "templates/secret.yaml",
             "app-secrets.yaml",
@@ -288,6 +304,8 @@ mod tests {
             ".environment",
             ".envoy",
             "src/secrets/mod.rs",
+            "src/secrets/tests/names",
+            "app.yml.j2",
             "key.txt.rs",
             "src/tokens.json",
             "config",

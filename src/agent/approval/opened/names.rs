@@ -19,6 +19,10 @@ pub(super) const HARMLESS_VARIABLES: &[&str] = &[
     "TZ",
 ];
 
+/// Variables by which a shell chooses which files the words of a text are.
+pub(super) const CHOOSING_VARIABLES: &[&str] =
+    &["CDPATH", "ENV", "GLOBIGNORE", "HOME", "IFS", "OLDPWD", "PWD"];
+
 /// Variables by which a shell finds programs, reads what follows, or runs something by itself.
 pub(super) const CHANGING_VARIABLES: &[&str] = &[
     "CDPATH",

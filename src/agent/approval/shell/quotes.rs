@@ -4,11 +4,25 @@ use tree_sitter::Node;
 
 use super::{NOT_READ, Word, children};
 
-/// What stands between double quotes.
-pub(super) fn quoted(source: &str, word: &mut Word) -> Result<(), String> {
+/// What follows a part of a text between double quotes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Quote,
+    /// The value of a variable, or what another command prints.
+    Value,
+}
+
+/// Characters before which every shell takes `$` for itself, as it does at the end: `"\.(rs|ts)$"`, `"/^}$/p"`.
+const ENDS_NO_NAME: &[char] = &[')', '|', '/', ' ', '\\', ',', '.', ';'];
+
+/// What stands between double quotes, up to an end.
+pub(super) fn quoted(source: &str, end: End, word: &mut Word) -> Result<(), String> {
     let mut characters = source.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
+            '$' if characters.peek().map_or(end == End::Quote, |next| ENDS_NO_NAME.contains(next)) => {
+                word.text.push('$');
+            }
             '$' | '`' => return Err("uses the values of variables or of other commands".to_owned()),
             '\\' => match characters.peek() {
                 // Before any other character a backslash stands for itself here.

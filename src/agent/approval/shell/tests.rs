@@ -51,6 +51,30 @@ fn quotes_are_taken_from_words() {
 }
 
 #[test]
+fn a_dollar_that_no_name_follows_stands_for_itself() {
+    check(
+        r#"grep "\.(rs|ts)$" "^a$|b$" "/^}$/p" "$)" "a$\|" "a$ b" "a $ $""#,
+        expect![[r#"["grep", "\\.(rs|ts)$", "^a$|b$", "/^}$/p", "$)", "a$\\|", "a$ b", "a $ $"]"#]],
+    );
+    for text in [
+        r#"a "$$""#,
+        r#"a "x$$y""#,
+        r#"a "$(b)$""#,
+        r#"a "$'b'""#,
+        r#"a "$[1]""#,
+        r#"a x$"#,
+        r#"a "$$(b)""#,
+        r#"a "$ $b""#,
+        r#"a "$ b $(c)""#,
+    ] {
+        assert!(
+            parse(text).map_or(true, |read| read.iter().any(|one| !one.words.iter().all(Word::is_spelt))),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_text_is_taken_apart_into_its_commands() {
     check(
         "a && b || c; d | e",

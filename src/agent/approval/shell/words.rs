@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::{
-    Known, MAX_DEPTH, NOT_READ, Reader, Word, because, children,
-    quotes::{is_unquoted_brace, quoted},
+    Known, MAX_DEPTH, NOT_READ, Reader, Source, Word, because, children,
+    quotes::{End, is_unquoted_brace, quoted},
 };
 
 /// How the last command ended: a number, whichever.
@@ -34,7 +34,7 @@ impl Reader<'_> {
         // Of a pattern nobody knows which name it becomes, so that nothing can be added to it.
         let is_bound = |text: &str| self.bound.iter().any(|bound| bound.value.text == text);
         if word.is_glob && self.source(node).contains('$') && !is_bound(&word.text) {
-            word.known = word.known.max(Known::One);
+            word.leave_open(Known::One, Source::Told);
         }
         Ok(word)
     }
@@ -71,20 +71,27 @@ impl Reader<'_> {
             return Err(NOT_READ.to_owned());
         }
         let mut at = node.start_byte() + 1;
-        for child in children(node).filter(|child| !matches!(child.kind(), "\"" | "string_content")) {
+        for child in children(node).filter(|child| !matches!(child.kind(), "\"" | "string_content" | "$")) {
+            // The grammar counts blanks that stand before a value with it.
+            let value = self.source(child).trim_start();
+            let start = child.end_byte() - value.len();
+            // What it takes for a variable whose name follows later is text.
+            if value.starts_with("$ ") {
+                continue;
+            }
             if !matches!(child.kind(), "simple_expansion" | "expansion" | "command_substitution") {
                 return Err(because(child.kind()));
             }
-            quoted(self.text.get(at..child.start_byte()).ok_or(NOT_READ)?, word)?;
+            quoted(self.text.get(at..start).ok_or(NOT_READ)?, End::Value, word)?;
             self.value(child, Kept::One, word)?;
             at = child.end_byte();
         }
-        quoted(self.text.get(at..node.end_byte() - 1).ok_or(NOT_READ)?, word)
+        quoted(self.text.get(at..node.end_byte() - 1).ok_or(NOT_READ)?, End::Quote, word)
     }
 
     /// Adds the value of a variable, or what another command prints.
     fn value(&mut self, node: Node<'_>, kept: Kept, word: &mut Word) -> Result<(), String> {
-        let source = self.source(node);
+        let source = self.source(node).trim_start();
         let known = match (kept, word.text.is_empty()) {
             (Kept::One, false) => Known::Begin,
             (Kept::One, true) => Known::One,
@@ -100,7 +107,7 @@ impl Reader<'_> {
             }
             self.statements(node, 1)?;
             self.substitutions -= 1;
-            word.known = word.known.max(known);
+            word.leave_open(known, Source::Told);
             word.text.push_str("$()");
             return Ok(());
         }
@@ -108,7 +115,9 @@ impl Reader<'_> {
             Some(inner) => braced(inner).ok_or_else(|| because(node.kind()))?,
             None => source.strip_prefix('$').ok_or(NOT_READ)?,
         };
+        let mut from = Source::Hidden;
         if let Some(bound) = self.bound.iter().rev().find(|bound| bound.name == name) {
+            from = Source::Told;
             let is_whole = source.len() <= name.len() + 3 && !source.contains([':', '%', '#', '-']);
             let is_plain = bound.value.text.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c));
             let fits = match bound.value.is_glob {
@@ -132,7 +141,7 @@ impl Reader<'_> {
             Known::Nothing if NUMBERS.contains(&source) => Known::One,
             known => known,
         };
-        word.known = word.known.max(known);
+        word.leave_open(known, from);
         word.text.push_str(source);
         Ok(())
     }

@@ -29,6 +29,17 @@ fn files_that_may_not_be_read_are_not_read_by_commands() {
             "cat src/b.rs",
             "make",
             "FOO=1 make",
+            "mv docs d2; cat d2/c.md",
+            "git mv docs d2",
+            "ln -s docs d3",
+            "ln -s ../docs src/d3",
+            "ln -s ../docs/c.md src/c.md",
+            "mv src s2",
+            "mv a.txt docs",
+            "CDPATH=docs; cd sub",
+            "CDPATH=docs cd sub",
+            "IFS=Z; for f in aZdocs/c.md; do echo $f; done",
+            "IFS= read -r x",
         ],
         expect![[r#"
             cat docs/c.md => deny: the user's rule `read: docs/**` forbids it
@@ -50,6 +61,17 @@ fn files_that_may_not_be_read_are_not_read_by_commands() {
             cat src/b.rs => allow
             make => allow
             FOO=1 make => allow
+            mv docs d2; cat d2/c.md => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: mv docs d2; cat d2/c.md]
+            git mv docs d2 => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: git mv docs d2]
+            ln -s docs d3 => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: ln -s docs d3]
+            ln -s ../docs src/d3 => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: ln -s ../docs src/d3]
+            ln -s ../docs/c.md src/c.md => deny: the user's rule `read: docs/**` forbids it
+            mv src s2 => allow
+            mv a.txt docs => allow
+            CDPATH=docs; cd sub => ask: the rule `read: docs/**` in deny may be about it: it sets variables that other commands may use; with a yes it runs all the same [exactly: CDPATH=docs; cd sub]
+            CDPATH=docs cd sub => ask: the rule `read: docs/**` in deny may be about it: it sets CDPATH; with a yes it runs all the same [exactly: CDPATH=docs cd sub]
+            IFS=Z; for f in aZdocs/c.md; do echo $f; done => ask: the rule `read: docs/**` in deny may be about it: it sets variables that other commands may use; with a yes it runs all the same [exactly: IFS=Z; for f in aZdocs/c.md; do echo $f; done]
+            IFS= read -r x => allow
         "#]],
     );
 }
@@ -80,6 +102,26 @@ fn files_that_may_not_be_changed_are_not_changed_by_commands() {
             "tar -xf a.tar",
             "echo x | xargs touch",
             "cat docs/c.md",
+            "perl -0pi -e s/a/b/ docs/c.md",
+            "perl -lpi -e s/a/b/ docs/c.md",
+            "perl -ne 's/i/b/' docs/c.md",
+            "sed -nEi p docs/c.md",
+            "sed --in-p p docs/c.md",
+            "sed -ne /i/p docs/c.md",
+            "sort -uo docs/c.md a.txt",
+            "xxd a.txt docs/x",
+            "xxd -l 16 docs/c.md",
+            "uniq docs/c.md",
+            "mktemp -p docs",
+            "mktemp docs/XXXX",
+            "mkfifo docs/p",
+            "zstd docs/c.md",
+            "ar r docs/x.a a.txt",
+            "ar t docs/x.a",
+            "git init docs/r",
+            "git clone . docs/r",
+            "git worktree add docs/w",
+            "vim -es -c wq docs/c.md",
         ],
         expect![[r#"
             echo x > docs/c.md => deny: the user's rule `edit: docs/**` forbids it
@@ -104,6 +146,26 @@ fn files_that_may_not_be_changed_are_not_changed_by_commands() {
             tar -xf a.tar => ask: the rule `edit: docs/**` in deny may be about it: it may write any file of the project; with a yes it runs all the same [exactly: tar -xf a.tar]
             echo x | xargs touch => ask: the rule `edit: docs/**` in deny may be about it: it touches files that are not named in it; with a yes it runs all the same [exactly: echo x | xargs touch]
             cat docs/c.md => allow
+            perl -0pi -e s/a/b/ docs/c.md => deny: the user's rule `edit: docs/**` forbids it
+            perl -lpi -e s/a/b/ docs/c.md => deny: the user's rule `edit: docs/**` forbids it
+            perl -ne 's/i/b/' docs/c.md => allow
+            sed -nEi p docs/c.md => deny: the user's rule `edit: docs/**` forbids it
+            sed --in-p p docs/c.md => deny: the user's rule `edit: docs/**` forbids it
+            sed -ne /i/p docs/c.md => allow
+            sort -uo docs/c.md a.txt => deny: the user's rule `edit: docs/**` forbids it
+            xxd a.txt docs/x => deny: the user's rule `edit: docs/**` forbids it
+            xxd -l 16 docs/c.md => allow
+            uniq docs/c.md => allow
+            mktemp -p docs => deny: the user's rule `edit: docs/**` forbids it
+            mktemp docs/XXXX => deny: the user's rule `edit: docs/**` forbids it
+            mkfifo docs/p => deny: the user's rule `edit: docs/**` forbids it
+            zstd docs/c.md => deny: the user's rule `edit: docs/**` forbids it
+            ar r docs/x.a a.txt => deny: the user's rule `edit: docs/**` forbids it
+            ar t docs/x.a => allow
+            git init docs/r => deny: the user's rule `edit: docs/**` forbids it
+            git clone . docs/r => deny: the user's rule `edit: docs/**` forbids it
+            git worktree add docs/w => deny: the user's rule `edit: docs/**` forbids it
+            vim -es -c wq docs/c.md => deny: the user's rule `edit: docs/**` forbids it
         "#]],
     );
 }
