@@ -10,6 +10,7 @@ use super::{
     opened::{self, Opened, file_name},
     rules::{Coverage, Rule},
     shell,
+    touched::touched,
 };
 
 /// Bytes of the longest script that is read: some thousand lines.
@@ -26,6 +27,15 @@ const PACKAGE_RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
 
 /// What these run without the word `run`.
 const PACKAGE_WORDS: &[&str] = &["test", "start", "stop", "restart"];
+
+/// Programs that change no text of the files that they name.
+const KEEPING_TEXT: &[&str] = &["chgrp", "chmod", "chown", "mkdir", "touch"];
+
+/// Programs that write programs, which are no scripts.
+const COMPILERS: &[&str] = &["c++", "cc", "clang", "clang++", "g++", "gcc", "ghc", "go", "ld", "rustc"];
+
+/// What has a compiler write text.
+const WRITES_TEXT: &[&str] = &["-E", "-M", "-MF"];
 
 /// A rule that forbids something in a script, and the script.
 pub(super) struct Forbidden<'r> {
@@ -68,19 +78,44 @@ pub(super) fn forbidden<'r>(
     None
 }
 
-/// Whether one of the commands runs a script that they write themselves: what it says is not known before.
+/// Whether one of the commands runs a script that they write, copy, move or link there themselves: what it says is not
+/// known before.
 pub(super) fn are_written(commands: &[&Opened]) -> bool {
-    let redirected = commands.iter().flat_map(|command| &command.writes).map(|word| file_name(&word.text));
-    let teed = commands
-        .iter()
-        .filter(|command| command.texts().first().is_some_and(|name| file_name(name) == "tee"));
-    let written: Vec<&str> = redirected
-        .chain(teed.flat_map(|command| command.texts().into_iter().skip(1).map(file_name)))
-        .collect();
-    commands.iter().filter_map(|command| Script::of(command)).any(|script| match &script {
-        Script::File(path) | Script::Program(path) => written.contains(&file_name(path)),
-        Script::OfPackage(_) => written.contains(&"package.json"),
-    })
+    let scripts: Vec<Script> = commands.iter().filter_map(|command| Script::of(command)).collect();
+    if scripts.is_empty() {
+        return false;
+    }
+    let name = |command: &Opened| command.texts().first().map(|name| file_name(name).to_owned());
+    let makes_none = |command: &Opened| {
+        let name = name(command).unwrap_or_default();
+        let writes_text = || command.texts().iter().any(|word| WRITES_TEXT.contains(word));
+        KEEPING_TEXT.contains(&name.as_str()) || COMPILERS.contains(&name.as_str()) && !writes_text()
+    };
+    let touched: Vec<_> =
+        commands.iter().filter(|command| !makes_none(command)).map(|command| touched(command)).collect();
+    if touched.iter().any(|touched| touched.writes_unseen.is_some()) {
+        return true;
+    }
+    let written: Vec<&str> =
+        touched.iter().flat_map(|touched| &touched.writes).map(|path| last(path)).collect();
+    // A folder under a new name has the scripts under new names.
+    let is_written = |path: &str| path.split('/').any(|part| !part.is_empty() && written.contains(&part));
+    let enters_written = commands.iter().any(|command| {
+        matches!(name(command).as_deref(), Some("cd" | "pushd"))
+            && command.texts().iter().skip(1).any(|folder| is_written(folder))
+    });
+    enters_written
+        || scripts.iter().any(|script| match script {
+            Script::File(path) | Script::Program(path) => is_written(path),
+            Script::OfPackage(_) => written.contains(&"package.json"),
+        })
+}
+
+/// The name of a file or a folder; empty where the path says only where it lies, as `.` does.
+fn last(path: &str) -> &str {
+    Some(file_name(path.trim_end_matches('/')))
+        .filter(|name| !matches!(*name, "." | ".."))
+        .unwrap_or_default()
 }
 
 /// A script as a command names it.

@@ -72,6 +72,39 @@ fn a_script_that_the_same_line_writes_asks_before_it_runs() {
     );
 }
 
+/// However its text came there: what it says is not known before the line runs.
+#[test]
+fn a_script_that_the_same_line_copies_moves_or_links_asks_before_it_runs() {
+    let place = with_scripts(
+        &["command: git push"],
+        &[("deploy.txt", "git push\n"), ("scripts/x.sh", "ls\n"), ("build.sh", "ls\n")],
+    );
+    let asks = |line: &&str| matches!(place.run(line), Decision::Ask { .. });
+    let made = [
+        "cp deploy.txt x.sh && sh x.sh",
+        "mv deploy.txt x.sh; sh ./x.sh",
+        "ln -s deploy.txt x.sh && . ./x.sh",
+        "install -m 755 deploy.txt build.sh && ./build.sh",
+        "cp -t scripts docs/x.sh && sh scripts/x.sh",
+        "cp -r scripts other && sh other/x.sh",
+        "mv scripts other && cd other && sh x.sh",
+        "sed -i s/ls/git/ build.sh && sh build.sh",
+        "dd if=deploy.txt of=x.sh; bash x.sh",
+        "tar xf deploy.tar && sh build.sh",
+    ];
+    let others = [
+        "cp deploy.txt other.txt && sh build.sh",
+        "chmod +x build.sh && ./build.sh",
+        "mkdir -p scripts && sh scripts/x.sh",
+        "cp deploy.txt . && sh ./build.sh",
+        "sh build.sh > log.txt",
+        "cp deploy.txt x.sh",
+    ];
+    let not_asked: Vec<_> = made.iter().filter(|line| !asks(line)).collect();
+    let asked: Vec<_> = others.iter().filter(|line| asks(line)).collect();
+    assert_eq!((not_asked, asked), (Vec::new(), Vec::new()));
+}
+
 #[test]
 fn a_script_that_does_nothing_forbidden_goes_ahead() {
     let place = with_scripts(
