@@ -164,6 +164,35 @@ async fn a_command_that_would_run_a_program_of_the_project_is_no_look() {
     }
 }
 
+/// What a look of git would show is asked of git before the question: of the system's.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_git_of_the_project_is_not_asked_what_a_look_would_show() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let deny = "deny = [\"read: certs/**\"]\n";
+    for (folder, settings) in [("./bin", ""), ("", ""), ("bin", deny), ("./bin", deny)] {
+        let model =
+            FakeModel::start(Wire::Chat, [call("run_command", json!({"command": "git log -p"})), text("ok")]);
+        let place = Place::new(&[("bin/git", "#!/bin/sh\ntouch mark\n")]).with_model(&model);
+        place.write("config/askls/config.toml", settings);
+        for program in ["bin/git", "git"] {
+            fs::write(place.project(program), "#!/bin/sh\ntouch mark\n").unwrap();
+            fs::set_permissions(place.project(program), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let init =
+            std::process::Command::new("git").args(["init", "-q"]).current_dir(place.project("")).status();
+        assert!(init.unwrap().success());
+        let system = std::env::var("PATH").unwrap_or_default();
+        let absolute = place.project("bin").display().to_string();
+        let first = if folder == "bin" { &absolute } else { folder };
+        let ran = place.variable("PATH", &format!("{first}:{system}"));
+        let told = ran.run(&["ask", "go", "--approve", "all"]).await;
+        told.assert_code(0);
+        assert!(!ran.project("mark").exists(), "{first}: {told:#?}");
+    }
+}
+
 // SPEC L1
 #[tokio::test]
 async fn the_answer_is_on_stdout_and_the_work_on_stderr() {

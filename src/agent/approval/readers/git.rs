@@ -98,7 +98,7 @@ const PRINTING_ONLY: &[&str] = &[
     "-w",
 ];
 /// Options that add commits.
-const ADDING: &[&str] = &["--all", "--boundary", "--branches", "--remotes", "--tags"];
+const ADDING: &[&str] = &["--all", "--boundary", "--branches", "--full-history", "--remotes", "--tags"];
 const LOG_VALUED: &[&str] = &[
     "--max-count=",
     "--since=",
@@ -361,6 +361,11 @@ mod tests {
         ] {
             assert!(!is_narrowed(wide), "{wide}");
         }
-        assert!(asked("log -p --boundary HEAD~4..HEAD").contains(&"--boundary".to_owned()));
+        for adding in ADDING {
+            assert!(
+                asked(&format!("log -p {adding} HEAD~4..HEAD")).contains(&(*adding).to_owned()),
+                "{adding}"
+            );
+        }
     }
 }
