@@ -253,9 +253,11 @@ pub(super) fn reading(words: &[&str]) -> Option<Reading> {
     };
     // Names of before stand nowhere in the words.
     if git.texts != Texts::None && !git.follows {
+        // With a number, `show` goes on to the commits before.
+        let walked = if *subcommand == "show" && count.is_some() && chooses { "log" } else { *subcommand };
         let count = count.filter(|_| !chooses && matches!(*subcommand, "log" | "show"));
         names.extend(count.map(|count| format!("-{count}")));
-        git.names = naming(subcommand, names, &git);
+        git.names = naming(walked, names, &git);
     }
     reading.git = Some(git);
     Some(reading)
@@ -361,6 +363,7 @@ mod tests {
         ] {
             assert!(!is_narrowed(wide), "{wide}");
         }
+        assert_eq!(asked("show -1 -n 50").first().map(String::as_str), Some("log"));
         for adding in ADDING {
             assert!(
                 asked(&format!("log -p {adding} HEAD~4..HEAD")).contains(&(*adding).to_owned()),
