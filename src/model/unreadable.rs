@@ -119,12 +119,24 @@ fn looks_like_part(data: &str) -> bool {
 
 /// Whether the data of a last event that its sender did not end is a part of it; a remark is none.
 pub(super) fn is_cut(data: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(&event_json::mended(data)).is_err() && looks_like_part(data)
+    let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
+    // A string is whole, whatever is in it.
+    !is_json(data) && !is_json(&event_json::mended(data)) && looks_like_part(data)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_last_event_is_cut_that_no_reader_takes() {
+        for cut in [r#"{"a":"#, r#"{"a":NaN"#, r#""{\"a\":"#] {
+            assert!(is_cut(cut), "{cut}");
+        }
+        for whole in [r#"{"a":1}"#, r#"{"a":NaN}"#, "\"{\"\t", r#""{\"a\":1}""#, "processing"] {
+            assert!(!is_cut(whole), "{whole}");
+        }
+    }
 
     // SPEC S12
     #[test]

@@ -191,7 +191,11 @@ fn plain_events(body: &[u8]) -> Vec<String> {
         let is_part = |text: &str| {
             let is_ping = text.split_whitespace().collect::<String>().contains(r#""type":"ping""#);
             let may_be_part = text.contains(['{', '}']) || text.contains("\":");
+            let plain = ["-Infinity", "Infinity", "NaN"]
+                .iter()
+                .fold(text.to_owned(), |text, number| text.replace(number, "null"));
             serde_json::from_str::<IgnoredAny>(text).is_err()
+                && serde_json::from_str::<IgnoredAny>(&plain).is_err()
                 && may_be_part
                 && !is_ping
                 && !text.trim_start().starts_with('<')
