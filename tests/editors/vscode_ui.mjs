@@ -39,7 +39,8 @@ const tests = {
     await workbench.command('Askls: Continue Thread');
     await workbench.answerInput('Continue Thread', 'Read three.txt');
     await workbench.toast('Ask agent').waitFor({ state: 'detached' });
-    await workbench.page.locator('.tabs-container .tab', { hasText: 'Answer 1.md' }).waitFor();
+    // The document of both takes the tab of the first.
+    await workbench.page.locator('.tabs-container .tab', { hasText: 'Answer 2.md' }).waitFor();
     await workbench.waitForText('hello three');
   },
   async 'a proposed edit is applied by its button and undone in one step'() {
