@@ -24,6 +24,7 @@ mod differences;
 mod look;
 mod names;
 mod onto;
+mod over;
 mod patch;
 mod place;
 mod renew;
@@ -168,7 +169,7 @@ impl Review {
     /// Takes in what a later turn has made of what waits. It had `restaged` these edits, as they would be by now, of these
     /// hunks: what it left alone keeps its hunks, what it took back goes, and the rest makes way for its own. Other hunks
     /// did not fit when it looked last, and stay unless it has changed their file. One that is with the editor keeps its
-    /// name where it is among the new ones, and stays taken.
+    /// name where it is among the new ones, and stays taken; where it is not, the new ones follow what comes about of it.
     ///
     /// Gives the hunks of each edit that is new, and the hunks that made way though nothing of them is in an edit.
     pub fn renew(
@@ -260,14 +261,11 @@ impl Review {
         self.ids().difference(&shown).any(|id| is_meant(*id))
     }
 
-    /// The editor has applied these hunks: they wait no more. The change that it tells of may come before or after; one
-    /// that came is taken in at once, before it is mixed with what is typed next. Reads no disk.
-    pub fn accepted(&self, workspace: &Workspace, hunks: &[HunkId]) {
-        let mut state = self.state();
-        for file in state.files.values_mut().filter(|file| file.has_any(hunks)) {
-            file.catch_up(workspace);
-        }
-        state.remove(hunks);
+    /// The editor has applied these hunks by these edits: they wait no more, and what has taken their place meanwhile waits
+    /// for the texts that they leave. The change that the editor tells of may come before or after; one that came is taken
+    /// in at once, before it is mixed with what is typed next. Reads no disk.
+    pub fn accepted(&self, workspace: &Workspace, came: &[TakenFile]) {
+        self.state().accepted(came, workspace);
     }
 
     /// A buffer has changed. Where hunks were taken, its text may be what they make of it, and soon be another: it is looked

@@ -82,11 +82,15 @@ impl Turns {
         waiting(&mut self.client)
     }
 
-    /// The answer of the editor is worked through.
-    fn wait_until_none_is_taken(&mut self) {
+    /// Waits until the answer of the editor is worked through, and just these wait.
+    fn wait_for(&mut self, expected: &[&str]) {
         let deadline = Instant::now() + PATIENCE;
-        while self.waiting().iter().any(|line| line.ends_with(" taken")) {
-            assert!(Instant::now() < deadline, "the editor's answer is not taken in");
+        loop {
+            let waiting = self.waiting();
+            if waiting == expected {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{waiting:?} instead of {expected:?}");
         }
     }
 
@@ -295,12 +299,57 @@ fn what_is_not_ticked_in_a_preview_still_waits_whatever_the_next_turn_does_meanw
                 let mut expected: Vec<_> = all.into_iter().skip(usize::from(ticks_one)).collect();
                 expected
                     .sort_by_key(|line| (!line.starts_with('a'), TEXT.find(line.split(' ').nth(1).unwrap())));
-                turns.wait_until_none_is_taken();
-                assert_eq!(
-                    turns.waiting(),
-                    expected,
-                    "opened {opened:?}, answered {answered:?}, one: {ticks_one}"
-                );
+                turns.wait_for(&expected);
+            }
+        }
+    }
+}
+
+/// The preview is open since before the second turn, and is answered in it or after it.
+#[test]
+fn what_the_next_turn_makes_of_hunks_in_an_open_preview_waits_on_top_of_those_that_are_ticked() {
+    let delete = || call("delete_file", json!({"path": "a.txt"}));
+    let ticked = "a.txt one+TWO+three+four+five+six+seven ->  pending";
+    let both = TEXT.replace("six", "SIX");
+    for (second, ticked, unticked, text) in [
+        (
+            edit("a.txt", "TWO", "ZWEI"),
+            vec!["a.txt TWO -> ZWEI pending", "a.txt six -> SIX pending"],
+            vec!["a.txt two -> ZWEI pending", "a.txt six -> SIX pending"],
+            Some(both.replace("two", "ZWEI")),
+        ),
+        (
+            edit("a.txt", "TWO", "two"),
+            vec!["a.txt TWO -> two pending", "a.txt six -> SIX pending"],
+            vec!["a.txt six -> SIX pending"],
+            Some(both),
+        ),
+        (delete(), vec![ticked], vec!["a.txt one+two+three+four+five+six+seven ->  pending"], None),
+    ] {
+        for (answered, ticks_one) in [(None, true), (Some(1), true), (None, false), (Some(1), false)] {
+            let project = project();
+            let mut turns = Turns::new(&project, vec![first()], vec![second.clone()]).open();
+            turns.client.on_request("workspace/applyEdit", |_| Answer::Never);
+            turns = turns.first();
+            let question = sent(&turns.client, "window/showMessageRequest");
+            turns.client.reply(&question, Answer::Result(json!({"title": "Review"})));
+            turns.client.wait_seen("workspace/applyEdit", 1);
+            let answer = |client: &mut Client| answer_preview(client, ticks_one);
+            turns.second(|client, step| {
+                if answered == Some(step) {
+                    answer(client);
+                }
+            });
+            if answered.is_none() {
+                answer(&mut turns.client);
+            }
+            let expected = if ticks_one { &ticked } else { &unticked };
+            turns.wait_for(expected);
+            turns.client.on_request("workspace/applyEdit", |_| Answer::Apply);
+            turns.accept_all();
+            match &text {
+                Some(text) => turns.client.wait_text("/a.txt", text),
+                None => turns.client.wait_gone("/a.txt"),
             }
         }
     }

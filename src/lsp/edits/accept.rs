@@ -107,7 +107,9 @@ impl Session {
         let mut reasons_left: Vec<String> =
             left.iter().filter(is_told).map(|left| left.reason.clone()).collect();
         let (happened, untouched) = taking.split(&done, &seen);
-        let is_there = |path: &FilePath| happened.files.contains(path) || misplaced.contains(path);
+        let is_there = |path: &FilePath| {
+            happened.files.iter().any(|came| came.edit.path == *path) || misplaced.contains(path)
+        };
         let done: Vec<FileEdit> = done.into_iter().filter(|file| is_there(&file.path)).collect();
         let is_whole = |left: &Left| !done.iter().any(|done| done.path == left.file.path);
         let left_whole: Vec<&FilePath> =
@@ -124,7 +126,7 @@ impl Session {
         let new = done.iter().filter(|file| !kept.contains(&file.path)).cloned().collect();
         let kept = self.keep_checkpoints(taking.whose.goes(new));
         let (thread_id, whose) = (taking.thread_id.clone(), taking.whose.clone());
-        taking.end(&happened.hunks);
+        taking.end(&happened.files);
         self.offer_more(&thread_id, happened.rest, &whose);
         kept.await;
         let is_done_whole = |path: &&FilePath| !left.iter().any(|left| left.file.path == **path);

@@ -40,8 +40,7 @@ pub(super) struct Taking {
 /// What came about.
 #[derive(Default)]
 pub(super) struct Happened {
-    pub(super) files: BTreeSet<FilePath>,
-    pub(super) hunks: BTreeSet<HunkId>,
+    pub(super) files: Vec<TakenFile>,
     /// What still is to be made of the texts of files that were made or moved and got no further.
     pub(super) rest: Vec<FileEdit>,
 }
@@ -56,8 +55,9 @@ impl Taking {
     pub(super) fn split(&self, done: &[FileEdit], seen: &[FilePath]) -> (Happened, Vec<String>) {
         let mut happened = Happened::default();
         let mut untouched = Vec::new();
-        for file in self.files.iter().filter(|file| done.iter().any(|done| done.path == file.edit.path)) {
+        for file in &self.files {
             let path = &file.edit.path;
+            let Some(came) = done.iter().find(|done| done.path == *path) else { continue };
             let mut hunks: BTreeSet<HunkId> = file.hunks.iter().copied().collect();
             let rest = rest(&file.edit, done);
             let workspace = &self.session.workspace;
@@ -71,8 +71,11 @@ impl Taking {
                 let changed: BTreeSet<HunkId> =
                     pairs.filter(|(_, place)| **place != PlaceNow::Before).map(|(id, _)| *id).collect();
                 // Of a part that came about, all that still waits is not in it.
-                let is_part = done.iter().any(|done| done.path == *path && *done != file.edit);
+                let is_part = *came != file.edit;
                 self.review.put_back(&file.hunks);
+                // What newer ones have replaced is not among what waits; only its lines tell.
+                let waiting = self.review.ids();
+                hunks.retain(|id| !is_one_each || waiting.contains(id) || changed.contains(id));
                 for view in self.review.hunks_of(workspace, path) {
                     let is_untouched = view.state == HunkState::Pending && !changed.contains(&view.id);
                     if (is_part || is_untouched) && hunks.remove(&view.id) {
@@ -82,8 +85,8 @@ impl Taking {
                 }
             }
             if !hunks.is_empty() {
-                happened.files.insert(path.clone());
-                happened.hunks.append(&mut hunks);
+                let hunks = hunks.into_iter().collect();
+                happened.files.push(TakenFile { edit: came.clone(), hunks });
             }
         }
         (happened, untouched)
@@ -101,12 +104,12 @@ impl Taking {
         })
     }
 
-    /// Those hunks came about; the others are offered again.
-    pub(super) fn end(mut self, done: &BTreeSet<HunkId>) {
+    /// Those hunks came about, by those edits; the others are offered again.
+    pub(super) fn end(mut self, came: &[TakenFile]) {
         self.is_with_editor = false;
-        self.review.accepted(&self.session.workspace, &done.iter().copied().collect::<Vec<_>>());
+        self.review.accepted(&self.session.workspace, came);
         for file in &mut self.files {
-            file.hunks.retain(|id| !done.contains(id));
+            file.hunks.retain(|id| !came.iter().any(|came| came.hunks.contains(id)));
         }
         self.files.retain(|file| !file.hunks.is_empty());
     }
@@ -120,11 +123,10 @@ impl Taking {
             let all: Vec<_> = files.iter().map(|file| &file.edit).collect();
             // What has not come about then stays on offer.
             let _ = session.wait_for_files(APPLY_LIMIT, &all).await;
-            let mut done = Vec::new();
-            for file in files.iter().filter(|file| session.sees(&file.edit) == Sees::After) {
-                review.accepted(&session.workspace, &file.hunks);
-                done.push(file.edit.clone());
-            }
+            let came: Vec<_> =
+                files.into_iter().filter(|file| session.sees(&file.edit) == Sees::After).collect();
+            review.accepted(&session.workspace, &came);
+            let done = came.into_iter().map(|file| file.edit).collect();
             session.keep_checkpoints(whose.goes(done)).await;
             session.offer_changed(&thread_id);
         });

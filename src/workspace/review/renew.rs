@@ -26,6 +26,15 @@ struct Former {
     after: String,
 }
 
+/// What made way for an edit.
+#[derive(Default)]
+pub(super) struct Formers {
+    /// Stretches of lines of its file.
+    hunks: Vec<Former>,
+    /// The editor may still write these.
+    with_editor: BTreeSet<HunkId>,
+}
+
 impl State {
     pub(super) fn add(&mut self, proposal: EditProposal, workspace: &Workspace) -> Vec<Added> {
         let together: Vec<_> = proposal.files.iter().map(|edit| proposal.together_with(&edit.path)).collect();
@@ -37,9 +46,7 @@ impl State {
             }
             let path = edit.path.clone();
             let mut file = Tracked::new(edit.clone(), together, || self.names.next());
-            if let Some(since) = workspace.overlay().since(file.basis.edit.origin(), None) {
-                file.see_document(&since);
-            }
+            file.catch_up(workspace);
             added.push(Added { edit, hunks: file.units.iter().map(|unit| unit.id).collect() });
             self.files.insert(path, file);
         }
@@ -52,7 +59,7 @@ impl State {
         (restaged, hunks): (&EditProposal, &BTreeSet<HunkId>),
         workspace: &Workspace,
     ) -> (Vec<Added>, Vec<HunkId>) {
-        let (mut made_way, mut former) = (Vec::new(), BTreeMap::new());
+        let (mut made_way, mut formers) = (Vec::new(), BTreeMap::<_, Formers>::new());
         let is_known = |unit: &Unit| hunks.contains(&unit.id);
         self.files.retain(|path, file| {
             let is_here = |edit: &&FileEdit| {
@@ -70,7 +77,12 @@ impl State {
                     }
                     let unknown = file.units.iter().filter(|unit| !is_known(unit));
                     made_way.extend(unknown.map(|unit| unit.id));
-                    former.insert(path.clone(), file.former());
+                    let Formers { hunks, with_editor } = file.formers();
+                    let all = formers.entry(edit.path.clone()).or_default();
+                    all.with_editor.extend(with_editor);
+                    if edit.path == *path {
+                        all.hunks = hunks;
+                    }
                     file.units.clear();
                 }
             }
@@ -78,10 +90,10 @@ impl State {
         });
         let mut added = self.add(proposal, workspace);
         for Added { edit, hunks } in &mut added {
-            let Some((file, former)) = self.files.get_mut(&edit.path).zip(former.get(&edit.path)) else {
+            let Some((file, formers)) = self.files.get_mut(&edit.path).zip(formers.remove(&edit.path)) else {
                 continue;
             };
-            file.keep_taken(former);
+            file.succeed(formers);
             *hunks = file.units.iter().map(|unit| unit.id).collect();
         }
         (added, made_way)
@@ -89,9 +101,9 @@ impl State {
 }
 
 impl Tracked {
-    fn former(&self) -> Vec<Former> {
+    pub(super) fn formers(&self) -> Formers {
         let of_lines = self.units.iter().filter(|_| self.basis.kind == HunkKind::Lines);
-        let former = of_lines.flat_map(|unit| {
+        let hunks = of_lines.flat_map(|unit| {
             unit.lines.iter().map(|lines| Former {
                 id: unit.id,
                 is_taken: unit.is_taken,
@@ -99,7 +111,15 @@ impl Tracked {
                 after: self.basis.text_after(lines).to_owned(),
             })
         });
-        former.collect()
+        let taken = self.units.iter().filter(|unit| unit.is_taken).map(|unit| unit.id);
+        Formers { hunks: hunks.collect(), with_editor: self.made_way.iter().copied().chain(taken).collect() }
+    }
+
+    /// Takes the place of others, which are with the editor in part.
+    pub(super) fn succeed(&mut self, formers: Formers) {
+        self.keep_taken(&formers.hunks);
+        let kept: BTreeSet<HunkId> = self.units.iter().map(|unit| unit.id).collect();
+        self.made_way.extend(formers.with_editor.difference(&kept));
     }
 
     /// Finds hunks that are with the editor among the new ones, by what they read as: they keep their names, and stay

@@ -542,7 +542,7 @@ fn accepted_hunks_go_whether_the_change_comes_before_the_answer_or_after_it() {
             fixture.type_over("two", "2");
             assert_eq!(fixture.hunks().len(), 1);
         }
-        fixture.review.accepted(&fixture.project.workspace, &taken.hunks());
+        fixture.review.accepted(&fixture.project.workspace, &taken.files);
         if !is_early {
             fixture.type_over("two", "2");
         }
@@ -656,7 +656,7 @@ fn a_file_that_is_made_deleted_or_moved_is_one_hunk() {
     let taken = review.take(&project.workspace, &Selection::All).unwrap();
     assert_eq!(as_staged(taken.proposal()), project.files.proposal());
     taken.proposal().apply_to_disk(&project.workspace).unwrap();
-    review.accepted(&project.workspace, &taken.hunks());
+    review.accepted(&project.workspace, &taken.files);
     assert!(review.is_empty());
 }
 
@@ -685,7 +685,7 @@ fn whole_files_that_changed_meanwhile_are_left_out_and_named() {
         tied b.txt was changed on disk at line 1, which the agent also edits. Undo your change or reject that edit
         tied a.txt only makes sense together with the edit of tied b.txt"#]].assert_eq(&left.join("\n"));
     assert_eq!(taken.files.iter().map(|file| file.edit.path.as_str()).collect::<Vec<_>>(), ["moved.txt"]);
-    review.accepted(&project.workspace, &taken.hunks());
+    review.accepted(&project.workspace, &taken.files);
     assert_eq!(paths_of(&review.paths()), ["gone.txt", "new.txt", "tied a.txt", "tied b.txt"]);
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Basis {
     /// The paths of the edits that are taken with this one, itself among them.
     pub(super) together: BTreeSet<FilePath>,
     /// What the file said when the edit was made; empty for one that there was not.
-    base: Arc<str>,
+    pub(super) base: Arc<str>,
 }
 
 /// A hunk, or a file that is taken as a whole, that waits.
@@ -55,6 +55,8 @@ pub(super) struct Tracked {
     splices: Option<Vec<Splice>>,
     /// What the text may become by hunks that were taken, the last ones at the end.
     expected: VecDeque<Expected>,
+    /// Hunks that were with the editor when this edit took their place.
+    pub(super) made_way: BTreeSet<HunkId>,
 }
 
 /// What a text becomes when the editor makes the edit of some hunks.
@@ -123,6 +125,7 @@ impl Tracked {
             moment: None,
             splices: Some(Vec::new()),
             expected: VecDeque::new(),
+            made_way: BTreeSet::new(),
         }
     }
 

@@ -72,10 +72,10 @@ impl Fixture {
     fn accept(&mut self, hunk: HunkId, tells: Tells, answers_first: bool) -> FileEdit {
         let taken = self.review.take(&self.project.workspace, &Selection::Hunk(hunk)).unwrap();
         if answers_first {
-            self.review.accepted(&self.project.workspace, &taken.hunks());
+            self.review.accepted(&self.project.workspace, &taken.files);
         }
         self.apply(&taken.files[0].edit, tells);
-        self.review.accepted(&self.project.workspace, &taken.hunks());
+        self.review.accepted(&self.project.workspace, &taken.files);
         taken.files[0].edit.clone()
     }
 }

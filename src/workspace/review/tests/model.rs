@@ -268,14 +268,14 @@ impl Run {
             .map(|edit| Change { range: Some(edit.range), text: edit.new_text })
             .collect();
         if !is_early {
-            review.accepted(workspace, &taken.hunks());
+            review.accepted(workspace, &taken.files);
         }
         for change in changes {
             self.fixture.change(change);
         }
         if is_early {
             self.fixture.hunks();
-            self.fixture.review.accepted(&self.fixture.project.workspace, &taken.hunks());
+            self.fixture.review.accepted(&self.fixture.project.workspace, &taken.files);
         }
         let text = self.fixture.text();
         assert_eq!(text.strip_prefix('\u{feff}').unwrap_or(&text), after);
