@@ -62,7 +62,7 @@ pub(super) struct EditsEnd {
     /// The URIs of the files concerned.
     pub(super) files: Vec<String>,
     pub(super) reason: Option<String>,
-    /// The offer that the user is to be asked about.
+    /// The turn about whose offer the user is to be asked.
     pub(super) question: Option<u64>,
     /// Files that were changed in the editor and are not saved.
     pub(super) unsaved: Vec<FilePath>,
@@ -227,7 +227,7 @@ impl Session {
         let uris = proposal.files.iter().map(|file| self.workspace.uri(&file.path)).collect();
         // An editor or a shell runs such a file by itself: writing it is more than an edit, and the user is asked.
         let is_run_unasked = proposal.files.iter().any(FileEdit::is_run_unasked);
-        let number = self.offer_of_turn(thread_id, proposal, earlier, steps.turn()).await;
+        self.offer_of_turn(thread_id, proposal, earlier, steps.turn()).await;
         match (settings.edits(), result.stop_reason) {
             (Edits::Apply, _) if result.is_whole() && !is_run_unasked => {
                 let selection = self.fitting_at_first(thread_id);
@@ -242,7 +242,7 @@ impl Session {
             // What a turn left that the user stopped is kept, but not pressed on them.
             (_, StopReason::Cancelled) => EditsEnd::of(EditsWord::Proposed, uris, None),
             _ => {
-                let question = self.is_open(thread_id).await.then_some(number);
+                let question = Some(steps.turn().number());
                 EditsEnd { question, ..EditsEnd::of(EditsWord::Proposed, uris, None) }
             }
         }

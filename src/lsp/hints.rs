@@ -129,6 +129,7 @@ impl Session {
     /// Offers or the texts below them are not what they were. Takes no time.
     pub(super) fn edits_changed(&self) {
         self.hints.changed.notify_one();
+        self.offer_changes.notify_waiters();
     }
 
     /// For as long as the session lives.

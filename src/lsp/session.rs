@@ -74,6 +74,8 @@ pub(super) struct Session {
     turns: DashMap<u64, RunningTurn>,
     /// Told at each change of a buffer.
     document_changes: Notify,
+    /// Told when offers, or the texts below them, are not what they were.
+    pub(super) offer_changes: Notify,
     /// Numbers turns, proposals and uses of threads in one order.
     counter: AtomicU64,
     /// An editor may still show the lenses of a hunk that was decided about: no other has its name.
@@ -132,6 +134,7 @@ impl Session {
             threads: DashMap::new(),
             turns: DashMap::new(),
             document_changes: Notify::new(),
+            offer_changes: Notify::new(),
             counter: AtomicU64::new(1),
             hunk_names: HunkNames::default(),
             shut_down: CancellationToken::new(),
@@ -216,21 +219,30 @@ impl Session {
     }
 
     /// Waits until `is_so` holds, looking anew at each change of a buffer; `false` when the limit passes first.
-    pub(super) async fn wait_for_documents(&self, limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
-        let wait = async {
-            loop {
-                // Registered before the look, so that a change between look and wait is not missed.
-                let changed = self.document_changes.notified();
-                tokio::pin!(changed);
-                changed.as_mut().enable();
-                if is_so() {
-                    return;
-                }
-                changed.await;
-            }
-        };
-        tokio::time::timeout(limit, wait).await.is_ok()
+    pub(super) async fn wait_for_documents(&self, limit: Duration, is_so: impl FnMut() -> bool) -> bool {
+        wait_for(&self.document_changes, limit, is_so).await
     }
+
+    /// The same, looking anew whenever something of an offer is decided or comes back.
+    pub(super) async fn wait_for_offers(&self, limit: Duration, is_so: impl FnMut() -> bool) -> bool {
+        wait_for(&self.offer_changes, limit, is_so).await
+    }
+}
+
+async fn wait_for(changes: &Notify, limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let wait = async {
+        loop {
+            // Registered before the look, so that a change between look and wait is not missed.
+            let changed = changes.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if is_so() {
+                return;
+            }
+            changed.await;
+        }
+    };
+    tokio::time::timeout(limit, wait).await.is_ok()
 }
 
 /// Threads.

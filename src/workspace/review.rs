@@ -137,6 +137,12 @@ pub struct Remaining {
     pub left_out: Vec<Conflict>,
 }
 
+impl Remaining {
+    pub fn is_empty(&self) -> bool {
+        self.proposal.is_empty() && self.left_out.is_empty()
+    }
+}
+
 impl Taken {
     pub fn proposal(&self) -> EditProposal {
         EditProposal { files: self.files.iter().map(|file| file.edit.clone()).collect() }
@@ -259,13 +265,6 @@ impl Review {
         let shown: BTreeSet<HunkId> = self.hunks(workspace).iter().map(|view| view.id).collect();
         let is_meant = self.is_in(selection);
         self.ids().difference(&shown).any(|id| is_meant(*id))
-    }
-
-    /// The editor has applied these hunks by these edits: they wait no more, and what has taken their place meanwhile waits
-    /// for the texts that they leave. The change that the editor tells of may come before or after; one that came is taken
-    /// in at once, before it is mixed with what is typed next. Reads no disk.
-    pub fn accepted(&self, workspace: &Workspace, came: &[TakenFile]) {
-        self.state().accepted(came, workspace);
     }
 
     /// A buffer has changed. Where hunks were taken, its text may be what they make of it, and soon be another: it is looked

@@ -47,8 +47,8 @@ impl Turns {
             "/workspace/workspaceEdit/changeAnnotationSupport",
             json!({"groupsOnLabel": true}),
         );
-        let mut client =
-            Client::builder(project).model(&model).capabilities(said).manner(Manner::VsCode).start();
+        let builder = Client::builder(project).model(&model).settings(json!({"show_answer": "message"}));
+        let mut client = builder.capabilities(said).manner(Manner::VsCode).start();
         client.on_request("window/showMessageRequest", |_| Answer::Never);
         client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
         client.tolerate("window/showMessage");
@@ -352,6 +352,39 @@ fn what_the_next_turn_makes_of_hunks_in_an_open_preview_waits_on_top_of_those_th
                 None => turns.client.wait_gone("/a.txt"),
             }
         }
+    }
+}
+
+/// Of the second turn's edits the preview holds all. It tells its answer at once, and asks when the preview is over.
+#[test]
+fn what_comes_back_of_a_preview_that_a_turn_did_not_wait_for_is_asked_about() {
+    let proposes = "The agent proposes edits in 1 file: edit a.txt";
+    let in_vain = format!("Nothing was ticked, so nothing was applied. {proposes}");
+    for (ticks_one, message, actions) in
+        [(false, &in_vain[..], &["Apply", "Review", "Reject"][..]), (true, proposes, &["Apply", "Reject"])]
+    {
+        let project = project();
+        let second = vec![edit("a.txt", "TWO", "two")];
+        let mut turns = Turns::new(&project, vec![first()], second).open();
+        turns.client.on_request("workspace/applyEdit", |_| Answer::Never);
+        turns = turns.first();
+        let question = sent(&turns.client, "window/showMessageRequest");
+        turns.client.reply(&question, Answer::Result(json!({"title": "Review"})));
+        turns.client.wait_seen("workspace/applyEdit", 1);
+
+        turns.second(|_, _| {});
+        turns.client.wait_until("the answer by itself", |received| {
+            let mut messages = received.iter().map(|received| &received.message);
+            messages.find(|message| message["params"]["message"] == "Two.").map(|_| ())
+        });
+        assert_eq!(turns.client.seen("window/showMessageRequest").len(), 1);
+        answer_preview(&mut turns.client, ticks_one);
+
+        turns.client.wait_seen("window/showMessageRequest", 2);
+        let question = turns.client.seen("window/showMessageRequest").pop().unwrap();
+        let titles: Vec<_> = question["actions"].as_array().into_iter().flatten().collect();
+        let titles: Vec<_> = titles.iter().map(|action| action["title"].as_str().unwrap()).collect();
+        assert_eq!((question["message"].as_str(), &titles[..]), (Some(message), actions));
     }
 }
 

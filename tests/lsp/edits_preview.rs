@@ -126,6 +126,37 @@ fn a_preview_that_is_closed_changes_nothing() {
     assert!(!project.exists("/new.txt"));
 }
 
+/// The user takes all by another way while the question is open, and then looks at the answer.
+#[test]
+fn nobody_is_asked_about_what_the_editor_has_in_hand_until_it_comes_back() {
+    let edit = json!({"path": "b.txt", "find": "B", "replace": "BB"});
+    let model = FakeModel::start(Wire::Chat, [call("edit_file", edit), text("Done.\n\nAll of it.")]);
+    let project = Project::new(FILES);
+    let settings = json!({"show_answer": "message"});
+    let mut client = Client::builder(&project).model(&model).settings(settings).start();
+    client.on_request("workspace/applyEdit", |_| Answer::Never);
+    client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
+    client.open("/b.txt");
+    client.ask("Double it.");
+    let question = client.wait_request("window/showMessageRequest");
+    let accept = client.send_command("askls.acceptEdits", json!({}));
+    let edit = client.wait_until("the edit", |received| {
+        let edit = received.iter().find(|received| received.message["method"] == "workspace/applyEdit")?;
+        Some(ServerRequest { id: edit.message["id"].clone(), params: Value::Null })
+    });
+    client.reply(&question, Answer::Result(json!({"title": "Open answer"})));
+    client.wait_seen("window/showDocument", 1);
+    client.command("askls.showEdits", json!({}));
+    assert_eq!(client.seen("window/showMessageRequest").len(), 1);
+
+    client.reply(&edit, Answer::Result(json!({"applied": false, "failureReason": "no"})));
+
+    assert_eq!(client.wait(&accept).unwrap()["applied"], false);
+    let question = client.wait_request("window/showMessageRequest");
+    let message = question.params["message"].as_str().unwrap();
+    assert!(message.ends_with("The agent proposes edits in 1 file: edit b.txt"), "{message}");
+}
+
 /// Some editors stop halfway, some say yes to all: the texts are the truth.
 #[test]
 fn an_edit_that_comes_about_in_part_is_told_and_the_rest_stays_on_offer() {

@@ -47,6 +47,18 @@ pub(in crate::lsp) struct Offer {
     unfit: Arc<BTreeSet<HunkId>>,
     /// What the running turn of the thread has staged again of it.
     pub(super) restaged: Arc<Restaged>,
+    pub(super) viewed: Viewed,
+}
+
+/// What the user has made of a look at an offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Viewed {
+    No,
+    /// The editor shows them a preview.
+    Now,
+    /// They have ticked nothing of a preview, and may want another one.
+    InVain,
+    Yes,
 }
 
 impl Offer {
@@ -58,6 +70,7 @@ impl Offer {
             earlier: Arc::default(),
             unfit: Arc::default(),
             restaged: Arc::default(),
+            viewed: Viewed::No,
         }
     }
 
@@ -75,14 +88,14 @@ impl Offer {
 
 impl Session {
     /// Offers what a turn has left staged, with what of earlier ones it has left alone. Tells the user of hunks that make
-    /// way though the turn did not know them. The number of the offer.
+    /// way though the turn did not know them.
     pub(super) async fn offer_of_turn(
         self: &Arc<Self>,
         thread_id: &ThreadId,
         proposal: EditProposal,
         earlier: Earlier,
         turn: &Proposer,
-    ) -> u64 {
+    ) {
         let (session, thread_id, turn) = (Arc::clone(self), thread_id.clone(), turn.clone());
         // Looks at files on the disk.
         let offer = move || {
@@ -97,10 +110,12 @@ impl Session {
             let kept: BTreeMap<_, _> = kept.map(|id| (id, offer.proposer(id).clone())).collect();
             offer.unfit = Arc::new(kept.keys().copied().filter(|id| !known.contains(id)).collect());
             offer.turn = turn;
+            if offer.viewed != Viewed::Now {
+                offer.viewed = Viewed::No;
+            }
             offer.earlier = Arc::new(kept);
             offer.note(proposers::of_added(&added, &restaged.made, &offer.turn));
             offer.number = session.next_number();
-            let number = offer.number;
             session.offers.insert(thread_id, offer);
             session.drop_old_offers();
             session.edits_changed();
@@ -108,23 +123,19 @@ impl Session {
             if let Some(told) = made_way_for_newer(&gone) {
                 session.warn_soon(told);
             }
-            number
         };
-        let offered = tokio::task::spawn_blocking(offer).await;
-        offered.unwrap_or_else(|error| {
+        if let Err(error) = tokio::task::spawn_blocking(offer).await {
             tracing::error!(%error, "proposed edits cannot be compared with their files");
-            0
-        })
+        }
     }
 
-    /// Puts the first edits of a thread on offer. The number of the offer.
-    fn offer(self: &Arc<Self>, thread_id: &ThreadId, proposal: EditProposal, turn: &Proposer) -> u64 {
+    /// Puts the first edits of a thread on offer.
+    fn offer(self: &Arc<Self>, thread_id: &ThreadId, proposal: EditProposal, turn: &Proposer) {
         let number = self.next_number();
         let review = Review::named_by(self.hunk_names.clone(), proposal, &self.workspace);
         self.offers.insert(thread_id.clone(), Offer::new(number, review, turn));
         self.drop_old_offers();
         self.edits_changed();
-        number
     }
 
     /// Offers more, except for files of which the thread has something on offer already: that is newer. They are of
@@ -268,13 +279,6 @@ impl Session {
             }
             (named, _) => self.thread_with_offer(named.as_ref()).into_iter().collect(),
         }
-    }
-
-    /// Whether there is something of an offer that the user can be asked about: not what the editor has in hand.
-    pub(super) async fn is_open(&self, thread_id: &ThreadId) -> bool {
-        let Some(review) = self.review(thread_id) else { return false };
-        let Remaining { proposal, left_out } = self.remaining(review).await;
-        !(proposal.is_empty() && left_out.is_empty())
     }
 
     pub(super) async fn remaining(&self, review: Arc<Review>) -> Remaining {

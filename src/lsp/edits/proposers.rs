@@ -39,6 +39,11 @@ impl Proposer {
         Self { age: number, mark: Arc::new(mark) }
     }
 
+    /// No other turn has it.
+    pub(super) fn number(&self) -> u64 {
+        self.age
+    }
+
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.age == other.age
     }

@@ -1,24 +1,35 @@
-//! Newer edits of a file of which the editor has older ones in hand: once it has written those, the newer ones are edits
-//! of what it has written.
+//! What the editor has in hand, and what newer turns have made in its place: once the editor has written it, the newer
+//! edits are edits of what it has written.
 
 use std::ops;
 
 use super::{
-    HunkId, HunkKind, State, TakenFile, Workspace,
+    HunkId, HunkKind, Review, State, TakenFile, Workspace,
     tracked::{Tracked, Unit},
 };
 use crate::workspace::{FileEdit, FileText, edit::replaced};
 
-impl State {
-    pub(super) fn accepted(&mut self, came: &[TakenFile], workspace: &Workspace) {
-        let hunks: Vec<HunkId> = came.iter().flat_map(|file| file.hunks.iter().copied()).collect();
-        for file in self.files.values_mut().filter(|file| file.has_any(&hunks)) {
-            file.catch_up(workspace);
-        }
-        self.follow_written(came, workspace);
-        self.remove(&hunks);
+impl Review {
+    /// Whether the editor has something of it in hand, which may come back.
+    pub fn is_with_editor(&self) -> bool {
+        self.state().files.values().flat_map(|file| &file.units).any(|unit| unit.is_taken)
     }
 
+    /// The editor has applied these hunks by these edits: they wait no more, and what has taken their place meanwhile waits
+    /// for the texts that they leave. The change that the editor tells of may come before or after; one that came is taken
+    /// in at once, before it is mixed with what is typed next. Reads no disk.
+    pub fn accepted(&self, workspace: &Workspace, came: &[TakenFile]) {
+        let hunks: Vec<HunkId> = came.iter().flat_map(|file| file.hunks.iter().copied()).collect();
+        let mut state = self.state();
+        for file in state.files.values_mut().filter(|file| file.has_any(&hunks)) {
+            file.catch_up(workspace);
+        }
+        state.follow_written(came, workspace);
+        state.remove(&hunks);
+    }
+}
+
+impl State {
     /// What has taken the place of hunks that came about was made for the texts of before. It ends as it was meant to, from
     /// the texts that they leave.
     fn follow_written(&mut self, came: &[TakenFile], workspace: &Workspace) {
