@@ -7,9 +7,7 @@ use askls::protocol::Wire;
 use serde_json::{Value, json};
 
 use super::edits_meanwhile::{edit, first, waiting};
-use crate::support::{
-    Answer, Client, FakeModel, Manner, Project, capabilities, client::ServerRequest, model::*, wait,
-};
+use crate::support::{Answer, Client, FakeModel, Manner, Project, capabilities, model::*, wait};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
@@ -275,25 +273,20 @@ fn what_is_not_ticked_in_a_preview_still_waits_whatever_the_next_turn_does_meanw
                 let mut turns = Turns::new(&project, vec![first()], second.clone()).open();
                 turns.client.on_request("workspace/applyEdit", |_| Answer::Never);
                 turns = turns.first();
-                let question = sent(&turns.client, "window/showMessageRequest");
-                let open = |client: &Client| {
-                    client.reply(&question, Answer::Result(json!({"title": "Review"})));
-                    client.wait_seen("workspace/applyEdit", 1);
-                };
-                let answer = |client: &mut Client| answer_preview(client, ticks_one);
+                turns.client.wait_seen("window/showMessageRequest", 1);
                 if opened.is_none() {
-                    open(&turns.client);
+                    open_preview(&turns.client);
                 }
                 turns.second(|client, step| {
                     if opened == Some(step) {
-                        open(client);
+                        open_preview(client);
                     }
                     if answered == Some(step) {
-                        answer(client);
+                        answer_preview(client, ticks_one);
                     }
                 });
                 if answered.is_none() {
-                    answer(&mut turns.client);
+                    answer_preview(&turns.client, ticks_one);
                 }
                 let all = ["a.txt two -> TWO pending", "a.txt six -> SIX pending", other];
                 let mut expected: Vec<_> = all.into_iter().skip(usize::from(ticks_one)).collect();
@@ -331,17 +324,14 @@ fn what_the_next_turn_makes_of_hunks_in_an_open_preview_waits_on_top_of_those_th
             let mut turns = Turns::new(&project, vec![first()], vec![second.clone()]).open();
             turns.client.on_request("workspace/applyEdit", |_| Answer::Never);
             turns = turns.first();
-            let question = sent(&turns.client, "window/showMessageRequest");
-            turns.client.reply(&question, Answer::Result(json!({"title": "Review"})));
-            turns.client.wait_seen("workspace/applyEdit", 1);
-            let answer = |client: &mut Client| answer_preview(client, ticks_one);
+            open_preview(&turns.client);
             turns.second(|client, step| {
                 if answered == Some(step) {
-                    answer(client);
+                    answer_preview(client, ticks_one);
                 }
             });
             if answered.is_none() {
-                answer(&mut turns.client);
+                answer_preview(&turns.client, ticks_one);
             }
             let expected = if ticks_one { &ticked } else { &unticked };
             turns.wait_for(expected);
@@ -368,9 +358,7 @@ fn what_comes_back_of_a_preview_that_a_turn_did_not_wait_for_is_asked_about() {
         let mut turns = Turns::new(&project, vec![first()], second).open();
         turns.client.on_request("workspace/applyEdit", |_| Answer::Never);
         turns = turns.first();
-        let question = sent(&turns.client, "window/showMessageRequest");
-        turns.client.reply(&question, Answer::Result(json!({"title": "Review"})));
-        turns.client.wait_seen("workspace/applyEdit", 1);
+        open_preview(&turns.client);
 
         turns.second(|_, _| {});
         turns.client.wait_until("the answer by itself", |received| {
@@ -378,7 +366,7 @@ fn what_comes_back_of_a_preview_that_a_turn_did_not_wait_for_is_asked_about() {
             messages.find(|message| message["params"]["message"] == "Two.").map(|_| ())
         });
         assert_eq!(turns.client.seen("window/showMessageRequest").len(), 1);
-        answer_preview(&mut turns.client, ticks_one);
+        answer_preview(&turns.client, ticks_one);
 
         turns.client.wait_seen("window/showMessageRequest", 2);
         let question = turns.client.seen("window/showMessageRequest").pop().unwrap();
@@ -388,8 +376,15 @@ fn what_comes_back_of_a_preview_that_a_turn_did_not_wait_for_is_asked_about() {
     }
 }
 
-fn answer_preview(client: &mut Client, ticks_one: bool) {
-    let mut edit = sent(client, "workspace/applyEdit");
+/// The user has chosen to review what the first turn proposes.
+fn open_preview(client: &Client) {
+    let question = client.wait_sent("window/showMessageRequest");
+    client.reply(&question, Answer::Result(json!({"title": "Review"})));
+    client.wait_seen("workspace/applyEdit", 1);
+}
+
+fn answer_preview(client: &Client, ticks_one: bool) {
+    let mut edit = client.wait_sent("workspace/applyEdit");
     if !ticks_one {
         client.reply(&edit, Answer::Result(json!({"applied": false, "failureReason": "canceled"})));
         return;
@@ -398,13 +393,4 @@ fn answer_preview(client: &mut Client, ticks_one: bool) {
         step["edits"].as_array_mut().unwrap().truncate(1);
     }
     client.reply(&edit, Answer::Apply);
-}
-
-/// The first request of a method, which is still to be answered.
-fn sent(client: &Client, method: &str) -> ServerRequest {
-    client.wait_until(method, |received| {
-        let mut messages = received.iter().map(|received| &received.message);
-        let sent = messages.find(|message| message["method"] == method)?;
-        Some(ServerRequest { id: sent["id"].clone(), params: sent["params"].clone() })
-    })
 }

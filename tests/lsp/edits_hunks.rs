@@ -4,8 +4,8 @@ use askls::protocol::Wire;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Client, FakeModel, Manner, Project, capabilities, client::ServerRequest, documents::lsp_range,
-    model::*, on_every_wire, transport::Received,
+    Answer, Client, FakeModel, Manner, Project, capabilities, documents::lsp_range, model::*, on_every_wire,
+    transport::Received,
 };
 
 /// Six lines, of which the first, the third and the fifth are to change.
@@ -366,13 +366,10 @@ fn a_key_pressed_in_the_very_moment_costs_nothing() {
     let mut client = proposed(&project, &model);
     client.on_request("workspace/applyEdit", |_| Answer::Never);
     let accept = client.send_command("askls.acceptEdits", json!({"hunks": [2]}));
-    let id = client.wait_until("the edit", |received| {
-        let mut messages = received.iter().map(|received| &received.message);
-        messages.find(|message| message["method"] == "workspace/applyEdit").map(|edit| edit["id"].clone())
-    });
+    let edit = client.wait_sent("workspace/applyEdit");
     client.change("/x.txt", [0, 0, 0, 0], "typed\n");
     client.on_request("workspace/applyEdit", |_| Answer::Apply);
-    client.reply(&ServerRequest { id, params: Value::Null }, Answer::Result(json!({"applied": false})));
+    client.reply(&edit, Answer::Result(json!({"applied": false})));
 
     assert_eq!(client.wait(&accept).unwrap()["applied"], true);
 

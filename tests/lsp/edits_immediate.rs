@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::support::{
     Answer, Client, FakeModel, Manner, Project, capabilities,
-    client::ServerRequest,
     history::{last_output, output_texts},
     model::*,
     on_every_wire, wait,
@@ -35,15 +34,6 @@ fn immediate_with_messages(project: &Project, model: &FakeModel, manner: Manner)
 /// On the one wire that says so.
 fn says_error(request: &Request) -> bool {
     request.json.to_string().contains(r#""is_error":true"#)
-}
-
-/// Waits for an edit that no handler answers.
-fn wait_edit(client: &Client) -> ServerRequest {
-    client.wait_until("an edit", |received| {
-        let mut messages = received.iter().map(|received| &received.message);
-        let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
-        Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
-    })
 }
 
 #[test]
@@ -334,7 +324,7 @@ fn an_edit_that_is_there_at_a_cancel_is_not_offered_though_the_editor_has_not_sa
     client.on_request("workspace/applyEdit", |_| Answer::Never);
     client.open("/a.txt");
     let ask = client.send_ask("Make it B.");
-    wait_edit(&client);
+    client.wait_sent("workspace/applyEdit");
     client.replace("/a.txt", "B\n");
 
     client.cancel_request(&ask);
@@ -352,7 +342,7 @@ fn an_edit_that_the_editor_has_in_hand_at_a_cancel_is_on_offer_until_it_is_there
     client.on_request("workspace/applyEdit", |_| Answer::Never);
     client.open("/a.txt");
     let ask = client.send_ask("Make it B.");
-    let applying = wait_edit(&client);
+    let applying = client.wait_sent("workspace/applyEdit");
 
     client.cancel_request(&ask);
 
@@ -430,7 +420,7 @@ fn what_the_user_types_elsewhere_in_the_file_does_not_void_an_edit() {
             });
             client.open("/a.txt");
             let ask = client.send_ask("Change it.");
-            let applying = wait_edit(&client);
+            let applying = client.wait_sent("workspace/applyEdit");
             client.replace("/a.txt", typed);
             client.reply(&applying, Answer::Apply);
 

@@ -4,7 +4,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Client, FakeModel, Project, client::ServerRequest, model::*, wait};
+use crate::support::{Answer, Client, FakeModel, Project, model::*, wait};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
@@ -194,11 +194,7 @@ fn a_hunk_that_is_with_the_editor_while_the_next_turn_ends_is_lost_neither_by_it
         model.release(4);
         client.wait(&turn).expect("an answer");
 
-        let edit = client.wait_until("an edit", |received| {
-            let mut messages = received.iter().map(|received| &received.message);
-            let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
-            Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
-        });
+        let edit = client.wait_sent("workspace/applyEdit");
         let answer = match refuses {
             true => Answer::Result(json!({"applied": false, "failureReason": "no"})),
             false => Answer::Apply,
@@ -235,11 +231,7 @@ fn what_a_turn_takes_back_while_the_editor_has_it_is_neither_asked_about_nor_off
         client.wait_seen("workspace/applyEdit", 1);
 
         client.command("askls.ask", json!({"prompt": "Second.", "threadId": thread}));
-        let edit = client.wait_until("an edit", |received| {
-            let mut messages = received.iter().map(|received| &received.message);
-            let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
-            Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
-        });
+        let edit = client.wait_sent("workspace/applyEdit");
         client.reply(&edit, Answer::Result(json!({"applied": false, "failureReason": "no"})));
         assert_eq!(client.wait(&accept).unwrap()["applied"], false);
 

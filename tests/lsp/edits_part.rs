@@ -3,9 +3,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{
-    Answer, Client, FakeModel, Project, client::ServerRequest, history::last_output, model::*, on_every_wire,
-};
+use crate::support::{Answer, Client, FakeModel, Project, history::last_output, model::*, on_every_wire};
 
 /// Two places change.
 const LINES: &str = "a\nb\nc\nd\ne\n";
@@ -23,14 +21,6 @@ fn client(project: &Project, model: &FakeModel, edits: &str) -> Client {
     client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
     client.on_request("workspace/applyEdit", |_| Answer::Never);
     client
-}
-
-fn wait_edit(client: &Client) -> ServerRequest {
-    client.wait_until("an edit", |received| {
-        let mut messages = received.iter().map(|received| &received.message);
-        let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
-        Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
-    })
 }
 
 fn refusal(reason: &str) -> Answer {
@@ -53,7 +43,7 @@ fn a_file_that_was_changed_before_the_refusal_counts_though_it_is_told_later() {
     client.open("/b.py");
     client.ask("Double both.");
     let accept = client.send_command("askls.acceptEdits", json!({}));
-    let edit = wait_edit(&client);
+    let edit = client.wait_sent("workspace/applyEdit");
 
     client.reply(&edit, refusal("b.py: swap file exists"));
     client.replace("/a.py", "AA\n");
@@ -79,7 +69,7 @@ fn one_place_of_a_file_counts_and_the_other_stays_on_offer() {
     client.open("/x.txt");
     client.ask("Change two places.");
     let accept = client.send_command("askls.acceptEdits", json!({}));
-    let edit = wait_edit(&client);
+    let edit = client.wait_sent("workspace/applyEdit");
 
     client.change("/x.txt", [1, 0, 1, 1], "B");
     client.reply(&edit, refusal("failed at the second"));
@@ -105,7 +95,7 @@ fn the_model_is_not_told_that_a_file_is_as_before_that_was_changed_in_part() {
         let mut client = client(&project, &model, "immediate");
         client.open("/x.txt");
         let ask = client.send_ask("Change two places.");
-        let edit = wait_edit(&client);
+        let edit = client.wait_sent("workspace/applyEdit");
 
         client.reply(&edit, refusal("failed at the second"));
         client.change("/x.txt", [1, 0, 1, 1], "B");
@@ -132,7 +122,7 @@ fn the_model_hears_which_file_of_a_call_was_applied_and_which_was_not() {
     client.open("/a.py");
     client.open("/b.py");
     let ask = client.send_ask("Double both.");
-    let edit = wait_edit(&client);
+    let edit = client.wait_sent("workspace/applyEdit");
 
     client.reply(&edit, refusal("swap file exists"));
     client.replace("/a.py", "AA\n");
@@ -154,7 +144,7 @@ fn an_edit_that_the_user_takes_back_at_once_is_not_applied_again() {
     client.open("/x.txt");
     client.ask("Change two places.");
     let accept = client.send_command("askls.acceptEdits", json!({}));
-    let edit = wait_edit(&client);
+    let edit = client.wait_sent("workspace/applyEdit");
 
     client.replace("/x.txt", LINES);
     client.reply(&edit, Answer::Result(json!({"applied": true})));
@@ -225,7 +215,7 @@ fn a_new_file_that_an_editor_leaves_empty_is_filled_by_the_next_accept() {
         client.tolerate("window/showMessage");
         client.ask("Make a file.");
         let accept = client.send_command("askls.acceptEdits", json!({}));
-        let edit = wait_edit(&client);
+        let edit = client.wait_sent("workspace/applyEdit");
 
         project.write("/new.txt", "");
         if let Some(text) = opened {
@@ -260,7 +250,7 @@ fn what_the_user_writes_into_a_new_file_that_was_left_empty_is_theirs() {
     client.tolerate("window/showMessage");
     client.ask("Make a file.");
     let accept = client.send_command("askls.acceptEdits", json!({}));
-    let edit = wait_edit(&client);
+    let edit = client.wait_sent("workspace/applyEdit");
     project.write("/new.txt", "");
     client.reply(&edit, refusal("no"));
     client.wait(&accept).unwrap();
@@ -282,7 +272,7 @@ fn an_empty_file_that_was_there_before_the_editor_came_to_it_is_left_alone() {
     client.tolerate("window/showMessage");
     client.ask("Make a file.");
     let accept = client.send_command("askls.acceptEdits", json!({}));
-    let edit = wait_edit(&client);
+    let edit = client.wait_sent("workspace/applyEdit");
 
     project.write("/new.txt", "");
     let refusal = json!({"applied": false, "failureReason": "it exists", "failedChange": 0});
@@ -304,7 +294,7 @@ fn a_file_that_an_editor_moves_without_changing_it_is_changed_by_the_next_accept
     client.tolerate("window/showMessage");
     client.ask("Move and change it.");
     let accept = client.send_command("askls.acceptEdits", json!({}));
-    let edit = wait_edit(&client);
+    let edit = client.wait_sent("workspace/applyEdit");
 
     std::fs::rename(project.path("/x.txt"), project.path("/y.txt")).unwrap();
     client.reply(&edit, refusal("no"));

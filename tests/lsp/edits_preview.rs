@@ -36,11 +36,7 @@ fn reviewed(project: &Project, model: &FakeModel, said: Value, manner: Manner) -
     client.ask("Change all.");
     let question = client.wait_request("window/showMessageRequest");
     client.reply(&question, Answer::Result(json!({"title": "Review"})));
-    let edit = client.wait_until("the edit", |received| {
-        let edit = received.iter().find(|received| received.message["method"] == "workspace/applyEdit")?;
-        let (id, params) = (edit.message["id"].clone(), edit.message["params"].clone());
-        Some(ServerRequest { id, params })
-    });
+    let edit = client.wait_sent("workspace/applyEdit");
     (client, edit)
 }
 
@@ -140,10 +136,7 @@ fn nobody_is_asked_about_what_the_editor_has_in_hand_until_it_comes_back() {
     client.ask("Double it.");
     let question = client.wait_request("window/showMessageRequest");
     let accept = client.send_command("askls.acceptEdits", json!({}));
-    let edit = client.wait_until("the edit", |received| {
-        let edit = received.iter().find(|received| received.message["method"] == "workspace/applyEdit")?;
-        Some(ServerRequest { id: edit.message["id"].clone(), params: Value::Null })
-    });
+    let edit = client.wait_sent("workspace/applyEdit");
     client.reply(&question, Answer::Result(json!({"title": "Open answer"})));
     client.wait_seen("window/showDocument", 1);
     client.command("askls.showEdits", json!({}));
@@ -184,11 +177,7 @@ fn an_edit_that_comes_about_in_part_is_told_and_the_rest_stays_on_offer() {
         client.open("/b.txt");
         client.ask("Double both.");
         let accept = client.send_command("askls.acceptEdits", json!({}));
-        let edit = client.wait_until("the edit", |received| {
-            let edit =
-                received.iter().find(|received| received.message["method"] == "workspace/applyEdit")?;
-            Some(ServerRequest { id: edit.message["id"].clone(), params: Value::Null })
-        });
+        let edit = client.wait_sent("workspace/applyEdit");
         client.replace("/a.txt", "AA\n");
         client.reply(&edit, Answer::Result(answer));
 

@@ -5,8 +5,7 @@ use askls::protocol::Wire;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Answer, Client, FakeModel, Manner, Project, capabilities, client::ServerRequest, history::last_output,
-    model::*, on_every_wire,
+    Answer, Client, FakeModel, Manner, Project, capabilities, history::last_output, model::*, on_every_wire,
 };
 
 /// Two places are to change.
@@ -26,14 +25,6 @@ fn answer_first_by_hand(client: &Client) {
         true => Answer::Never,
         false => Answer::Apply,
     });
-}
-
-fn wait_edit(client: &Client) -> ServerRequest {
-    client.wait_until("an edit", |received| {
-        let mut messages = received.iter().map(|received| &received.message);
-        let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
-        Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
-    })
 }
 
 fn settings(edits: &str) -> Value {
@@ -73,7 +64,7 @@ fn a_change_that_the_user_makes_themselves_stays_theirs_and_the_rest_of_the_step
             answer_first_by_hand(&client);
             client.open("/x.txt");
             let ask = client.send_ask("Change two places.");
-            let edit = wait_edit(&client);
+            let edit = client.wait_sent("workspace/applyEdit");
 
             client.change("/x.txt", [1, 0, 1, 1], "B");
             client.reply(&edit, Answer::Apply);
@@ -102,7 +93,7 @@ fn a_change_that_the_user_makes_while_they_accept_it_stays_theirs() {
         client.open("/x.txt");
         client.ask("Change two places.");
         let accept = client.send_command("askls.acceptEdits", json!({}));
-        let edit = wait_edit(&client);
+        let edit = client.wait_sent("workspace/applyEdit");
 
         client.change("/x.txt", [1, 0, 1, 1], "B");
         client.reply(&edit, Answer::Apply);
@@ -136,7 +127,7 @@ fn after_a_refusal_the_whole_change_is_its_users() {
                 client.wait(&ask).unwrap();
                 client.send_command("askls.acceptEdits", json!({}))
             });
-            let edit = wait_edit(&client);
+            let edit = client.wait_sent("workspace/applyEdit");
 
             client.change("/x.txt", [1, 0, 1, 1], "B");
             client.reply(&edit, Answer::Apply);
@@ -167,7 +158,7 @@ fn an_edit_that_lands_in_the_wrong_lines_is_put_right() {
             client.wait(&ask).unwrap();
             client.send_command("askls.acceptEdits", json!({}))
         });
-        let edit = wait_edit(&client);
+        let edit = client.wait_sent("workspace/applyEdit");
 
         client.change("/x.txt", [0, 0, 0, 0], "mine\n");
         client.reply(&edit, Answer::Apply);
@@ -203,7 +194,7 @@ fn an_edit_in_the_wrong_lines_that_cannot_be_put_right_is_told_and_can_be_undone
             client.wait(&ask).unwrap();
             client.send_command("askls.acceptEdits", json!({}))
         });
-        let edit = wait_edit(&client);
+        let edit = client.wait_sent("workspace/applyEdit");
         client.on_request("workspace/applyEdit", |_| {
             Answer::Result(json!({"applied": false, "failureReason": "locked"}))
         });
@@ -246,7 +237,7 @@ fn an_editor_that_knows_no_versions_gets_one_file_after_the_other() {
     client.open("/x.txt");
     client.open("/y.txt");
     let ask = client.send_ask("Change it.");
-    let edit = wait_edit(&client);
+    let edit = client.wait_sent("workspace/applyEdit");
     assert_eq!(edit.params["edit"]["changes"].as_object().unwrap().len(), 1, "{edit:?}");
 
     client.change("/y.txt", [0, 0, 0, 0], "mine\n");

@@ -4,9 +4,7 @@
 use askls::protocol::Wire;
 use serde_json::{Value, json};
 
-use crate::support::{
-    Answer, Client, FakeModel, Manner, Project, capabilities, client::ServerRequest, model::*, on_every_wire,
-};
+use crate::support::{Answer, Client, FakeModel, Manner, Project, capabilities, model::*, on_every_wire};
 
 pub(crate) const UNDO: &str = "askls.undoTurn";
 pub(crate) const REDO: &str = "askls.redoTurn";
@@ -369,11 +367,7 @@ fn an_edit_that_came_about_after_a_cancel_can_be_undone_too() {
     client.on_request("workspace/applyEdit", |_| Answer::Never);
     client.open("/a.txt");
     let ask = client.send_ask("Write it out.");
-    let applying = client.wait_until("an edit", |received| {
-        let mut messages = received.iter().map(|received| &received.message);
-        let edit = messages.find(|message| message["method"] == "workspace/applyEdit")?;
-        Some(ServerRequest { id: edit["id"].clone(), params: edit["params"].clone() })
-    });
+    let applying = client.wait_sent("workspace/applyEdit");
     client.cancel_request(&ask);
     assert!(client.wait(&ask).is_err());
     client.on_request("workspace/applyEdit", |_| Answer::Apply);

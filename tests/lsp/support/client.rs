@@ -183,7 +183,16 @@ impl Client {
         ServerRequest { id: message["id"].clone(), params: message["params"].clone() }
     }
 
-    /// Answers a request that [`Self::wait_request`] gave.
+    /// Waits for the first request of a method, whether a handler leaves it unanswered or there is none; claims nothing.
+    pub fn wait_sent(&self, method: &str) -> ServerRequest {
+        self.wait_until(method, |received| {
+            let mut messages = received.iter().map(|received| &received.message);
+            let sent = messages.find(|message| message["method"] == method)?;
+            Some(ServerRequest { id: sent["id"].clone(), params: sent["params"].clone() })
+        })
+    }
+
+    /// Answers a request that [`Self::wait_request`] or [`Self::wait_sent`] gave.
     pub fn reply(&self, request: &ServerRequest, reply: Answer) {
         self.process.outbox().reply(&mut self.shared.lock(), &request.id, &request.params, reply);
     }
