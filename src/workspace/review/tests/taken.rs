@@ -92,3 +92,55 @@ fn a_hunk_whose_lines_a_later_turn_changes_again_makes_way_for_one_on_top_of_it(
     "#]],
     );
 }
+
+#[test]
+fn what_was_rejected_of_the_newer_hunks_does_not_come_back_with_the_yes() {
+    let (mut fixture, taken) = renewed("one\n22\nthree\nfour\nnew\nFIVE\n");
+    let rejected = fixture.hunks().pop().unwrap();
+    assert_eq!(rejected.after, "new\nFIVE\n");
+    fixture.review.rejected(&Selection::Hunk(rejected.id));
+    fixture.type_over("two\n", "2\n");
+    fixture.review.accepted(&fixture.project.workspace, &taken.files);
+    expect![[r#"
+        3: "2\n" -> "22\n" at 1..2, pending
+    "#]]
+    .assert_eq(&fixture.shown());
+}
+
+/// The yes is heard of before its change, as in an editor that tells late.
+#[test]
+fn newer_hunks_fit_whether_the_change_is_told_before_the_yes_or_after_it() {
+    let (mut fixture, taken) = renewed("one\n22\nthree\nfour\nnew\nfive\n");
+    fixture.review.accepted(&fixture.project.workspace, &taken.files);
+    fixture.type_over("two\n", "2\n");
+    expect![[r#"
+        3: "2\n" -> "22\n" at 1..2, pending
+        4: "" -> "new\n" at 4..4, pending
+    "#]]
+    .assert_eq(&fixture.shown());
+    // What the user makes of those lines still counts as theirs.
+    fixture.type_over("2\n", "2x\n");
+    expect![[r#"
+        3: "2\n" -> "22\n" at 1..2, you changed line 2 of a.txt, which the agent also edits. Undo your change or reject that edit
+        4: "" -> "new\n" at 4..4, pending
+    "#]]
+    .assert_eq(&fixture.shown());
+}
+
+#[test]
+fn a_new_file_that_a_later_turn_writes_otherwise_becomes_an_edit_of_what_the_editor_has_made() {
+    let project = Project::new(&[]);
+    project.stage("n.txt", "N\n").unwrap();
+    let proposal = project.files.proposal();
+    let (workspace, path) = (&project.workspace, project.path("n.txt"));
+    let review = Review::new(proposal.clone(), workspace);
+    let taken = review.take(workspace, &Selection::All).unwrap();
+    let newer = FileEdit { after: Some("N\nM\n".to_owned()), ..proposal.files[0].clone() };
+    review.renew(EditProposal { files: vec![newer] }, (&proposal, &review.ids()), workspace);
+    project.write("n.txt", "N\n");
+    review.accepted(workspace, &taken.files);
+    expect![[r#"
+        2: "" -> "M\n" at 1..1, pending
+    "#]]
+    .assert_eq(&shown(&review.hunks_of(workspace, &path)));
+}
