@@ -128,7 +128,7 @@ const ORDERS: [[Scene; 4]; 6] = {
     ]
 };
 
-/// What the file is called and says once all that waits then is accepted, after the user has first typed some.
+/// What the file is called and says once all that waits then is accepted; before that the user types some at its top.
 fn play_preview(order: [Scene; 4], step: Step, answer: Answer, typed: &str) -> (String, Option<String>) {
     let project = Project::new(&[("a.txt", TEXT)]);
     project.open("a.txt", 1, TEXT);
@@ -152,6 +152,7 @@ fn play_preview(order: [Scene; 4], step: Step, answer: Answer, typed: &str) -> (
                     Answer::Both => hunks.len(),
                     Answer::None => 0,
                 };
+                // A file that goes is shown in a preview as a whole; here its user says no to that.
                 let is_text = edit.path == path && edit.after.is_some();
                 if count > 0 && is_text {
                     let edit = edit.only(|index| index < count);
@@ -164,7 +165,8 @@ fn play_preview(order: [Scene; 4], step: Step, answer: Answer, typed: &str) -> (
             }
             Scene::Step => {
                 let before = turn.read(&path).unwrap().text;
-                turn.show(&path, &before, &[0..before.lines().count()]);
+                let lines = 0..before.lines().count();
+                turn.show(&path, &before, &[lines]);
                 let edit = |after| StagedChange::Edit { path: path.clone(), before: before.clone(), after };
                 let change = match step {
                     Step::Again => edit(before.replace("TWO", "ZWEI")),
