@@ -2,6 +2,7 @@
 
 mod command;
 mod destructive;
+mod git;
 mod grants;
 mod ground;
 mod guards;

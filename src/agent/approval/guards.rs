@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{
     Ground,
     command::{Judge, Text},
-    network,
+    git, network,
     opened::{self, Opened, Tail, may_change},
     pattern::Holds,
     readers,
@@ -132,7 +132,11 @@ impl Judge<'_> {
     }
 
     fn spots(&self, touched: Touched, folders: &[PathBuf]) -> Spots {
-        let Touched { reads, below, kept, writes, removes, reads_unseen, writes_unseen } = touched;
+        let Touched { reads, below, kept, from_top, writes, removes, reads_unseen, writes_unseen } = touched;
+        let tops = |folder: &PathBuf| git::tops(self.ground, folder);
+        let tops: Vec<PathBuf> =
+            if from_top.is_empty() { Vec::new() } else { folders.iter().flat_map(tops).collect() };
+        let from_top = from_top.iter().flat_map(|word| tops.iter().map(|top| self.spot(top, word)));
         let spots = |words: &[String]| -> Option<Vec<Spot>> {
             let mut spots = Vec::new();
             for (word, folder) in
@@ -153,7 +157,7 @@ impl Judge<'_> {
         Spots {
             reads_unseen: reads_unseen.or(many(all_reads.is_some() && all_below.is_some())),
             writes_unseen: writes_unseen.or(many(all_writes.is_some() && all_removes.is_some())),
-            reads: all_reads.unwrap_or_default(),
+            reads: all_reads.unwrap_or_default().into_iter().chain(from_top).collect(),
             below: all_below.unwrap_or_default(),
             kept: spots(&kept).unwrap_or_default(),
             writes: all_writes.unwrap_or_default(),
@@ -221,6 +225,7 @@ impl Judge<'_> {
 
 fn of_words(rule: &Rule, command: &Opened) -> Option<About> {
     let texts = command.texts();
+    let texts = git::spelt_apart(&texts);
     let glob = command.words.iter().position(|word| word.is_glob);
     let coverage = match rule.guard(&texts) {
         // `echo rm` runs nothing of that name.
@@ -248,12 +253,21 @@ fn of_words(rule: &Rule, command: &Opened) -> Option<About> {
                 "a text in it may run what it names".to_owned()
             }
             None | Some(_) => {
-                let before = glob.and_then(|at| texts.get(..at))?;
-                rule.begins_with(before).then(|| "the names of files may complete it".to_owned())?
+                let may_complete =
+                    glob.and_then(|at| texts.get(..at)).is_some_and(|before| rule.begins_with(before));
+                let completed = may_complete.then(|| "the names of files may complete it".to_owned());
+                completed.or_else(|| other_name(rule, &texts))?
             }
         },
     };
     Some(About::Perhaps(detail))
+}
+
+/// Why a command of git may be what a rule for one of its subcommands is about, though it is called otherwise.
+fn other_name(rule: &Rule, texts: &[&str]) -> Option<String> {
+    let [program, subcommand, ..] = rule.words()? else { return None };
+    let is_of_git = program == "git" && !subcommand.starts_with('-');
+    is_of_git.then(|| git::Line::of(texts)?.may_be(subcommand))?
 }
 
 /// Whether a variable that a command sets may have the program run that a rule is about.
@@ -267,6 +281,9 @@ fn of_machines(rule: &Rule, command: &Opened) -> Option<About> {
         let doubt = command.doubt.as_ref().filter(|_| !command.sets_only)?;
         return Some(About::Perhaps(format!("it {doubt}")));
     };
+    if rule.covers_effect(Effect::Network) && !reach.is_certain {
+        return Some(About::Perhaps("it may talk to another machine".to_owned()));
+    }
     if rule.covers_effect(Effect::Network) || reach.hosts.iter().any(|host| rule.covers_host(host)) {
         return Some(About::Surely);
     }
@@ -275,10 +292,12 @@ fn of_machines(rule: &Rule, command: &Opened) -> Option<About> {
 
 /// Whether git, which runs in a folder, may show a file that a rule is about: as far as it tells the names.
 fn may_git_show(rule: &Rule, command: &Opened, folder: &Spot, ground: &dyn Ground) -> bool {
-    // An option before the subcommand can lead to another repository.
-    let is_here = command.words.get(1).is_some_and(|word| !word.text.starts_with('-')) && !command.is_open();
-    let shown = readers::shown_by_git(command).filter(|git| is_here && !git.names.is_empty());
-    let Some(names) = shown.and_then(|git| ground.git_names(&folder.real, &git.names)) else { return true };
+    let texts = command.texts();
+    // An option before the subcommand, or a variable, can lead to another repository.
+    let is_here = !command.is_open() && git::set_variable(command).is_none();
+    let line = git::Line::of(&texts).filter(|line| is_here && line.is_plain());
+    let shown = line.and_then(|line| line.shows());
+    let Some(names) = shown.and_then(|git| git.names(ground, &folder.real)) else { return true };
     let depth = folder.relative.as_ref().map(|relative| relative.components().count());
     let root = depth.and_then(|depth| folder.real.ancestors().nth(depth));
     names.iter().any(|name| {

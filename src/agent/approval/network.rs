@@ -1,7 +1,10 @@
 //! Which machines a command talks to, as far as its words tell: for rules about the network. What a program does by
 //! itself (a build that fetches, a script) cannot be seen here.
 
-use super::opened::{Opened, Tail, file_name};
+use super::{
+    git::{self, Talk},
+    opened::{Opened, Tail, file_name},
+};
 
 /// Programs that talk to the machines that their words name.
 const TALKERS: &[&str] = &[
@@ -83,9 +86,6 @@ const CLIENTS: &[(&str, &[&str])] = &[
     ("yum", &[]),
 ];
 
-/// What of git talks to another machine.
-const GIT: &[&str] = &["clone", "fetch", "ls-remote", "pull", "push", "remote", "send-email", "submodule"];
-
 /// What reaches a machine by the name of a file, in bash.
 const DEVICES: &[&str] = &["/dev/tcp/", "/dev/udp/"];
 
@@ -99,6 +99,8 @@ pub(super) struct Reach {
     pub(super) hosts: Vec<String>,
     /// Whether it may talk to others as well.
     pub(super) is_open: bool,
+    /// Whether it talks to any for certain.
+    pub(super) is_certain: bool,
 }
 
 /// `None` for a command of which it is not known that it talks to another machine.
@@ -109,27 +111,20 @@ pub(super) fn reach(command: &Opened) -> Option<Reach> {
         devices.iter().filter_map(|path| DEVICES.iter().find_map(|device| path.strip_prefix(device)));
     let devices: Vec<String> =
         devices.filter_map(|rest| rest.split('/').next()).map(str::to_lowercase).collect();
-    let of_device = (!devices.is_empty())
-        .then(|| Reach { is_open: !devices.iter().all(|host| is_name(host)), hosts: devices });
+    let of_device = (!devices.is_empty()).then(|| Reach {
+        is_open: !devices.iter().all(|host| is_name(host)),
+        hosts: devices,
+        is_certain: true,
+    });
     let texts = command.texts();
     let Some((program, words)) = texts.split_first() else { return of_device };
     let name = file_name(program);
     let operands = || words.iter().filter(|word| !word.starts_with('-')).copied();
     let reach = match name {
-        "git" => {
-            let is_other = words.first().is_some_and(|word| !word.starts_with('-') && !GIT.contains(word));
-            let is_open = command.words.get(1).is_some_and(|word| !word.is_spelt());
-            if is_open || is_other {
-                return is_open.then(|| Reach { hosts: Vec::new(), is_open }).or(of_device);
-            }
-            let mut rest = operands().skip_while(|word| !GIT.contains(word));
-            rest.next()?;
-            let is_local = |word: &str| word.starts_with(['.', '/']) && !word.contains("://");
-            if rest.clone().next().is_some_and(is_local) {
-                return of_device;
-            }
-            named(words)
-        }
+        name if name == "git" || name.starts_with("git-") => match of_git(command, &texts) {
+            Some(reach) => reach,
+            None => return of_device,
+        },
         // `python -m pip install`
         name if name.starts_with("python") => match words {
             ["-m", client, rest @ ..] => clients(client, rest)?,
@@ -146,8 +141,25 @@ pub(super) fn reach(command: &Opened) -> Option<Reach> {
         || command.tail == Tail::Unknown
         || command.words.iter().any(|word| word.is_glob || !word.is_spelt())
         || words.iter().any(|word| ELSEWHERE.contains(word));
+    let is_certain = reach.is_certain || of_device.is_some();
     let hosts = reach.hosts.into_iter().chain(of_device.into_iter().flat_map(|reach| reach.hosts)).collect();
-    Some(Reach { hosts, is_open })
+    Some(Reach { hosts, is_open, is_certain })
+}
+
+fn of_git(command: &Opened, texts: &[&str]) -> Option<Reach> {
+    let line = git::Line::of(texts)?;
+    // A word that is not known may be the subcommand.
+    let is_open = command.words.get(1).is_some_and(|word| !word.is_spelt());
+    let words = texts.get(1..).unwrap_or_default();
+    match line.talks() {
+        Talk::Surely => Some(named(words)),
+        Talk::Perhaps => Some(Reach { is_open: true, is_certain: false, ..named(words) }),
+        Talk::No => (is_open || git::set_variable(command).is_some()).then(|| Reach {
+            hosts: Vec::new(),
+            is_open: true,
+            is_certain: false,
+        }),
+    }
 }
 
 fn clients(name: &str, words: &[&str]) -> Option<Reach> {
@@ -171,7 +183,7 @@ fn named(words: &[&str]) -> Reach {
     let places = words.iter().filter(|word| !word.starts_with('-'));
     let machines: Vec<&str> = places.filter_map(|word| machine(word)).collect();
     let is_open = machines.is_empty() || !machines.iter().all(|host| is_name(host));
-    Reach { hosts, is_open }
+    Reach { hosts, is_open, is_certain: true }
 }
 
 /// The machine that a word names: of a URL, or of `user@machine:path`.

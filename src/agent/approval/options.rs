@@ -1,7 +1,7 @@
 //! Options of well-known programs that name a file which they write, or a command which they run: for rules that forbid
 //! either.
 
-use super::shell::Word;
+use super::{git, shell::Word};
 
 /// What an option has its program do with the value that follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,16 +150,9 @@ const SAVING: &[(&str, &[&str])] =
 /// Letters behind which the rest of a word is a value: of `curl`, which has the most of them.
 const VALUED: &str = "AbCdDeEFHKmPQrTuUwxXyYz";
 
-/// What of git runs nothing that its words name.
-const QUIET_GIT: &[&str] = &[
-    "add", "blame", "branch", "checkout", "commit", "diff", "log", "merge", "mv", "reset", "restore", "rm",
-    "show", "stash", "status", "switch", "tag",
-];
-
 /// The values of all options of a program that do so.
 pub(super) fn values(program: &str, words: &[&str], does: Does) -> Vec<String> {
-    let is_quiet =
-        program == "git" && does == Runs && words.first().is_some_and(|word| QUIET_GIT.contains(word));
+    let is_quiet = does == Runs && is_quiet_git(program, words);
     let mut values = Vec::new();
     for (_, options, _) in
         OPTIONS.iter().filter(|(name, _, what)| *name == program && *what == does && !is_quiet)
@@ -242,14 +235,15 @@ pub(super) fn runs_or_writes(program: &str, word: &str) -> bool {
 }
 
 /// Whether git runs nothing that these words name.
-pub(super) fn is_quiet_git(program: &str, words: &[Word]) -> bool {
-    program == "git"
-        && words.first().is_some_and(|word| word.is_spelt() && QUIET_GIT.contains(&word.text.as_str()))
+fn is_quiet_git(program: &str, words: &[&str]) -> bool {
+    let texts: Vec<&str> = [program].into_iter().chain(words.iter().copied()).collect();
+    git::Line::of(&texts).is_some_and(|line| line.runs_nothing())
 }
 
 /// Whether a program of these words may be given an option by which it runs something.
 pub(super) fn has_runner(program: &str, words: &[Word]) -> bool {
-    !is_quiet_git(program, words) && OPTIONS.iter().any(|(name, _, does)| *name == program && *does == Runs)
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    !is_quiet_git(program, &texts) && OPTIONS.iter().any(|(name, _, does)| *name == program && *does == Runs)
 }
 
 /// Whether a program may be given an option by which it writes.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use super::{
     Approvals,
     command::{Gap, Judge},
+    git::{GitShows, Texts, tops},
     ground::Kind,
     opened::Opened,
-    readers::{self, GitShows, Texts},
+    readers,
     shell::Word,
 };
 use crate::{
@@ -141,6 +142,13 @@ impl Judge<'_> {
 
     /// Why git may show more than the files that are named to it; `None` where it does not.
     pub(super) fn may_git_show(&self, git: &GitShows, folders: &[PathBuf]) -> Result<Option<String>, Gap> {
+        if !git.from_top.is_empty() {
+            let tops: Vec<PathBuf> = folders.iter().flat_map(|folder| tops(self.ground, folder)).collect();
+            let inside = |top: &PathBuf| matches!(self.ground.place_in(top, "."), Place::Inside { .. });
+            let tops: Vec<PathBuf> = tops.into_iter().filter(inside).collect();
+            let named: Vec<&str> = git.from_top.iter().map(String::as_str).collect();
+            self.may_read(&named, Below::None, &[], &tops)?;
+        }
         if git.texts == Texts::None {
             return Ok(None);
         }
@@ -152,11 +160,13 @@ impl Judge<'_> {
         let limits: Vec<String> =
             git.limits.iter().chain(git.operands.iter().filter(|_| is_of_now)).cloned().collect();
         let is_files = !limits.is_empty() && !git.follows && is_all(&limits, |kind| kind == Kind::File);
+        // Of these the files that are named limit what is shown.
+        let is_files = is_files && (is_of_now || git.is_of_commits());
         if is_files && git.texts == Texts::OfNow {
             return Ok(None);
         }
         let told = |folder: &PathBuf| {
-            let names = (!git.names.is_empty()).then(|| self.ground.git_names(folder, &git.names))??;
+            let names = git.names(self.ground, folder)?;
             Some(names.iter().any(|name| may_be_secret(name)))
         };
         // `None` where git does not tell of each folder.

@@ -1,13 +1,13 @@
 //! Commands that only read, with the options that keep them so. What is not listed here is not known to only read.
 
 mod find;
-mod git;
 mod jq;
 mod sed;
 mod table;
 mod versions;
 
 use super::{
+    git::{self, GitShows},
     opened::{Opened, Tail, file_name, standard_name},
     options,
     shell::{Document, Known, Source, Word},
@@ -28,30 +28,6 @@ pub(super) struct Reading {
     pub(super) unless: &'static [&'static str],
     /// Of git, which may run programs that the repository's settings name, and show files that nobody named.
     pub(super) git: Option<GitShows>,
-}
-
-/// What git shows besides names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct GitShows {
-    pub(super) texts: Texts,
-    /// Words that are commits or files.
-    pub(super) operands: Vec<String>,
-    /// Files, behind `--`.
-    pub(super) limits: Vec<String>,
-    /// Whether it also shows them under names that they had before.
-    pub(super) follows: bool,
-    /// The words by which git tells the names of all files that it would show, and perhaps of more.
-    pub(super) names: Vec<String>,
-}
-
-/// Of which files git shows what is in them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Texts {
-    #[default]
-    None,
-    /// Those that it keeps now.
-    OfNow,
-    OfCommits,
 }
 
 /// What the command looks at; `None` when it is not known to only read. Patterns have become names before.
@@ -110,7 +86,7 @@ pub(super) fn runs_nothing(command: &Opened) -> bool {
     READERS.iter().any(|reader| reader.name == program)
         && program != "printf"
         && !options::has_runner(program, words)
-        || options::is_quiet_git(program, words)
+        || git::Line::of(&command.texts()).is_some_and(|line| line.runs_nothing())
 }
 
 /// Files by which cargo, or what stands before it, runs programs of the project.
@@ -255,13 +231,12 @@ pub(super) fn may_run(command: &Opened, program: &str) -> bool {
         || options::values(name, words, options::Does::Runs).iter().any(|value| names(value))
         || name == "sed" && sed::may_run(words)
         || runs_what_it_names(name, words) && words.iter().any(|word| names(word))
+        || git::Line::of(&texts).is_some_and(|line| line.runs_words()) && words.iter().any(|word| names(word))
 }
 
-/// Of a command of git that shows what is in files: which. What is not known of it may be anything that git keeps.
+/// Of a command of git that prints what is in files: which. What is not known of it may be anything that git keeps.
 pub(super) fn shown_by_git(command: &Opened) -> Option<GitShows> {
-    let texts = command.texts();
-    let (program, words) = texts.split_first()?;
-    (file_name(program) == "git").then(|| git::shows(words))?
+    git::Line::of(&command.texts())?.prints()
 }
 
 /// Why a command is not known to only read, in words that follow "since".

@@ -182,6 +182,12 @@ impl Rule {
         rule.first().zip(words.first()).is_some_and(|(rule, word)| is_same(0, rule, word))
     }
 
+    /// The words of a rule for commands.
+    pub(super) fn words(&self) -> Option<&[String]> {
+        let Subject::Command { words: Some(rule), .. } = &self.subject else { return None };
+        Some(rule)
+    }
+
     /// The program that a rule for commands is about.
     pub(super) fn program(&self) -> Option<&str> {
         let Subject::Command { words: Some(rule), .. } = &self.subject else { return None };

@@ -1,3 +1,5 @@
+#[cfg(unix)]
+mod git;
 mod guarded;
 mod nuisance;
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 //! tables; what an unknown one does (a script, a build) cannot be seen here.
 
 use super::{
+    git,
     opened::{Opened, Tail, file_name},
     options::{self, Does},
     readers,
@@ -32,29 +33,6 @@ const READING_BELOW: &[(&str, &str, &[&str])] = &[
     ("ugrep", "", &[]),
     ("zip", "", &[]),
 ];
-
-/// What of git shows files that nobody named.
-const GIT_SHOWS: &[&str] = &["archive", "cat-file", "diff", "format-patch", "grep", "log", "show", "stash"];
-
-/// What of git writes files that nobody named.
-const GIT_SWEEPS: &[&str] = &[
-    "am",
-    "apply",
-    "checkout",
-    "cherry-pick",
-    "clean",
-    "merge",
-    "pull",
-    "rebase",
-    "reset",
-    "restore",
-    "revert",
-    "stash",
-    "switch",
-];
-
-/// What of git neither shows nor writes files, whatever it is given.
-const GIT_TAKES: &[&str] = &["add", "branch", "commit", "fetch", "push", "remote", "status", "tag"];
 
 /// Programs that write whatever they take out of something.
 const SWEEPERS: &[&str] = &["7z", "bsdtar", "cpio", "patch", "tar", "unzip"];
@@ -144,6 +122,8 @@ pub(super) struct Touched {
     pub(super) below: Vec<String>,
     /// Folders of which git may show what it keeps.
     pub(super) kept: Vec<String>,
+    /// Files that git may show, from the top of its repository.
+    pub(super) from_top: Vec<String>,
     pub(super) writes: Vec<String>,
     /// Gone afterwards, with what lies below.
     pub(super) removes: Vec<String>,
@@ -160,9 +140,10 @@ pub(super) fn touched(command: &Opened) -> Touched {
     let texts = command.texts();
     let Some((program, words)) = texts.split_first() else { return touched };
     let name = file_name(program);
+    let line = git::Line::of(&texts);
     // What a command runs has its own words.
     let words = words.get(..command.inner_at.saturating_sub(1)).unwrap_or(words);
-    if !NOT_READING.contains(&name) {
+    if !NOT_READING.contains(&name) && !line.is_some_and(|line| line.only_names()) {
         touched.reads.extend(words.iter().flat_map(|word| named(word)));
     }
     let operands: Vec<&str> = words.iter().filter(|word| !word.starts_with('-')).copied().collect();
@@ -173,8 +154,8 @@ pub(super) fn touched(command: &Opened) -> Touched {
             touched.below.push(".".to_owned());
         }
     }
-    if name == "git" {
-        touched.git(&operands, words);
+    if let Some(line) = line {
+        touched.git(&line);
     }
     if name == "find" && words.contains(&"-delete") {
         touched
@@ -206,7 +187,7 @@ pub(super) fn touched(command: &Opened) -> Touched {
     let values = command.words.iter().skip(1).any(|word| !word.is_spelt());
     if values {
         let unseen = Some("uses values that are not known");
-        let is_plain_git = name == "git" && operands.first().is_some_and(|word| GIT_TAKES.contains(word));
+        let is_plain_git = line.is_some_and(|line| line.only_takes());
         if !NOT_READING.contains(&name) && command.inner.is_empty() && !is_plain_git {
             touched.reads_unseen = unseen;
         }
@@ -221,6 +202,11 @@ pub(super) fn touched(command: &Opened) -> Touched {
         }
         let writes = !touched.writes.is_empty() || writer(name).is_some() || is_editor(name, words);
         touched.writes_unseen = touched.writes_unseen.or(unseen.filter(|_| writes));
+    }
+    if git::set_variable(command).is_some() {
+        let unseen = Some("sets a variable by which git may run another program or look elsewhere");
+        touched.reads_unseen = touched.reads_unseen.or(unseen);
+        touched.writes_unseen = touched.writes_unseen.or(unseen);
     }
     touched
 }
@@ -323,11 +309,6 @@ impl Touched {
         if name == "ar" && words.first().is_some_and(|letters| letters.contains(['r', 'q', 'd', 'm', 's'])) {
             self.writes.extend(owned(words.get(1..).unwrap_or_default()));
         }
-        match operands {
-            ["init" | "clone" | "worktree", made @ ..] if name == "git" => self.writes.extend(owned(made)),
-            ["mv", moved @ .., _] if name == "git" => self.below.extend(owned(moved)),
-            _ => {}
-        }
         let Some(writes) = writer(name) else { return };
         match writes {
             Writes::All => self.writes.extend(owned(operands)),
@@ -385,37 +366,18 @@ impl Touched {
         }
     }
 
-    fn git(&mut self, operands: &[&str], words: &[&str]) {
-        let Some((at, subcommand)) = operands.iter().enumerate().find(|(_, word)| {
-            GIT_SHOWS.contains(word) || GIT_SWEEPS.contains(word) || matches!(**word, "rm" | "mv")
-        }) else {
-            return;
-        };
-        let rest = operands.get(at + 1..).unwrap_or_default();
-        let owned = rest.iter().map(|word| (*word).to_owned());
-        if matches!(*subcommand, "rm" | "mv" | "checkout" | "restore" | "clean") {
-            self.removes.extend(owned);
-        }
-        let only_names =
-            ["--stat", "--name-only", "--name-status", "--shortstat", "--numstat", "--no-patch", "-s"];
-        let shows_patches = match *subcommand {
-            "log" => words.iter().any(|word| {
-                word.starts_with("-p")
-                    || word.starts_with("-U")
-                    || matches!(*word, "-u" | "-c" | "--cc" | "--patch")
-                    || word.starts_with("-L")
-                    || word.starts_with("-G")
-                    || word.starts_with("--unified")
-            }),
-            "stash" => rest.first() == Some(&"show"),
-            _ => !words.iter().any(|word| only_names.contains(word)),
-        };
-        if GIT_SHOWS.contains(subcommand) && shows_patches {
-            self.kept.push(".".to_owned());
-        }
-        let is_looking = *subcommand == "stash" && matches!(rest.first(), Some(&("list" | "show")));
-        if GIT_SWEEPS.contains(subcommand) && !is_looking {
+    fn git(&mut self, line: &git::Line<'_>) {
+        let git::Effects { removes, moved, writes, sweeps } = line.effects();
+        self.removes.extend(removes);
+        self.writes.extend(writes);
+        if sweeps {
             self.writes_unseen = Some("may write any file of the project");
         }
+        // What lies below is shown under another name from then on.
+        self.below.extend(moved);
+        if line.shows().is_some() {
+            self.kept.push(".".to_owned());
+        }
+        self.from_top = line.named_from_top();
     }
 }
