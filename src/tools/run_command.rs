@@ -13,6 +13,7 @@ mod recorder;
 mod report;
 pub mod sandbox;
 pub(super) mod tree;
+mod unsaid;
 
 pub(crate) use environment::{holds_key, search_path};
 pub(crate) use git_names::git_names;

@@ -148,3 +148,25 @@ fn a_hidden_file_that_git_takes_for_changed_is_told_of() {
         answer.assert_printed("one");
     });
 }
+
+#[test]
+fn a_hidden_file_that_git_could_not_take_up_is_told_of_though_its_error_went_away() {
+    on_each_machine(async |place| {
+        let project = place.path("home/project");
+        git(&project, &["init", "-q"]);
+        place.write("home/project/.env", "SECRET=1\n");
+        if !place.has_namespaces() {
+            return;
+        }
+        let note = "note: the sandbox hides .env from commands";
+        for command in ["git add -A 2>/dev/null", "git add . >/dev/null 2>&1 || true"] {
+            let answer = place.run(command).await;
+            assert!(answer.text.contains(note), "{command}: {}", answer.text);
+        }
+        place.write("home/project/.gitignore", ".env\n");
+        for command in ["git add -A 2>/dev/null", "git status 2>/dev/null"] {
+            let answer = place.run(command).await;
+            assert!(!answer.text.contains("note: "), "{command}: {}", answer.text);
+        }
+    });
+}

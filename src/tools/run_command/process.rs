@@ -20,6 +20,7 @@ use super::{
     recorder::{Record, Recorder},
     sandbox::{Entry, Failure, Plan},
     tree::Tree,
+    unsaid::unsaid,
 };
 
 /// How long the output is awaited after the shell has ended: a background process may hold the pipe for ever, and what
@@ -171,7 +172,11 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
     let record = running.recorder.finish().await;
     if let Some((_, plan)) = &line.keeper {
         notes.extend(plan.arrived().await);
-        notes.extend(plan.hidden_in(&record.text));
+        let said = plan.hidden_in(&record.text);
+        notes.extend(match said {
+            None => unsaid(&line, plan).await,
+            said => said,
+        });
     }
     Ok(Finished { ended, record, duration, left, notes })
 }

@@ -359,6 +359,29 @@ fn no_line_of_git_that_needs_no_question_shows_a_secret_or_changes_anything() {
 }
 
 #[test]
+fn an_object_that_is_a_secret_does_not_pass_as_a_commit() {
+    let place = project(&[], &[]);
+    let blob = git(&place, &["rev-parse", "HEAD~2:.env"]);
+    git(&place, &["tag", "lost", blob.trim()]);
+    for line in [
+        "git diff BLOB -- a.txt",
+        "git diff lost -- a.txt",
+        "git diff lost HEAD:a.txt",
+        "git show --stat lost",
+        "git show --name-only lost src",
+        "git show --all -s",
+        "git show lost",
+        "git cat-file -p lost",
+    ] {
+        let line = line.replace("BLOB", blob.trim());
+        assert_ne!(shown(&place.run(&line)), "allow", "{line}");
+    }
+    for line in ["git show --stat v1", "git show --name-only side src", "git diff v1 -- src"] {
+        assert_eq!(shown(&place.run(line)), "allow", "{line}");
+    }
+}
+
+#[test]
 fn looks_of_git_need_no_question() {
     let place = project(&[], &[]);
     for line in [

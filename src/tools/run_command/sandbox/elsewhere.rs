@@ -54,6 +54,21 @@ impl Plan {
         match *self {}
     }
 
+    pub(in crate::tools::run_command) fn hides_here(&self) -> bool {
+        match *self {}
+    }
+
+    pub(in crate::tools::run_command) fn is_writable(&self, _path: &Path) -> bool {
+        match *self {}
+    }
+
+    pub(in crate::tools::run_command) fn hidden_among(
+        &self,
+        _got_in: &dyn Fn(&Path) -> bool,
+    ) -> Option<String> {
+        match *self {}
+    }
+
     pub(in crate::tools::run_command) fn secrets(&self) -> Option<&[PathBuf]> {
         match *self {}
     }

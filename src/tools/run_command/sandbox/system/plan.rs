@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     ffi::{OsStr, OsString},
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -60,6 +60,9 @@ pub(super) enum Network {
     Loopback,
     Open,
 }
+
+/// Most hidden files that are named; the others are of the same kind.
+const MOST: usize = 10;
 
 /// Longest plan that is read: thousands of long paths.
 pub(super) const MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -120,8 +123,6 @@ impl Plan {
     /// has their names says nothing of it. Programs that find a file and cannot read it say so in words of their own, and git takes
     /// it for changed.
     pub(in crate::tools::run_command) fn hidden_in(&self, output: &str) -> Option<String> {
-        /// Most that are named; the others are of the same kind.
-        const MOST: usize = 10;
         if self.hidden_here.is_empty() {
             return None;
         }
@@ -136,12 +137,7 @@ impl Plan {
         };
         let refused = found(Telling::Refusal);
         if !refused.is_empty() {
-            return Some(format!(
-                "\nnote: the sandbox hides {} from commands, since it may hold secrets, so this command could not do its work with \
-                 it. Leave it out, or call run_command again with {UNSANDBOXED} and the reason; the user is asked, and can open it \
-                 to commands for good with sandbox_write",
-                refused.join(", ")
-            ));
+            return Some(in_the_way(&refused));
         }
         let shown = found(Telling::Change);
         let is_stopped = lines.iter().any(|(_, telling)| *telling == Telling::Stop);
@@ -158,6 +154,27 @@ impl Plan {
              user is asked, and can open it to commands for good with sandbox_write",
             hidden.join(", ")
         ))
+    }
+
+    /// Whether files of the workspace are hidden.
+    pub(in crate::tools::run_command) fn hides_here(&self) -> bool {
+        !self.hidden_here.is_empty()
+    }
+
+    /// Whether a command may change what lies at a path.
+    pub(in crate::tools::run_command) fn is_writable(&self, path: &Path) -> bool {
+        self.writable.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// What is to be said of the hidden files that got in a command's way which said nothing of it; each is told by its path from
+    /// its root.
+    pub(in crate::tools::run_command) fn hidden_among(
+        &self,
+        got_in: &dyn Fn(&Path) -> bool,
+    ) -> Option<String> {
+        let hidden = self.hidden_here.iter().filter(|path| got_in(Path::new(path))).take(MOST);
+        let hidden: Vec<&str> = hidden.map(String::as_str).collect();
+        (!hidden.is_empty()).then(|| in_the_way(&hidden))
     }
 
     /// Records that end with NUL, which no path holds: a word, a blank, and what it is about.
@@ -232,6 +249,15 @@ impl Plan {
         }
         if has_walls { Ok(plan) } else { Err("it came without walls".to_owned()) }
     }
+}
+
+fn in_the_way(hidden: &[&str]) -> String {
+    format!(
+        "\nnote: the sandbox hides {} from commands, since it may hold secrets, so this command could not do its work with \
+         it. Leave it out, or call run_command again with {UNSANDBOXED} and the reason; the user is asked, and can open it \
+         to commands for good with sandbox_write",
+        hidden.join(", ")
+    )
 }
 
 /// What a line says of a file that it names.
