@@ -48,6 +48,7 @@ async fn main() {
         network: false,
         writable: Vec::new(),
         temporary: TEMPORARY_FOLDERS.map(Into::into).to_vec(),
+        git_settings: Vec::new(),
         home: std::env::home_dir(),
         private: Vec::new(),
         launcher: Launcher::new(env!("CARGO_BIN_EXE_askls").into()),

@@ -91,6 +91,7 @@ impl Place {
             network: false,
             writable: Vec::new(),
             temporary: vec![path.join("tmp")],
+            git_settings: Vec::new(),
             home: Some(path.join("home")),
             private: Vec::new(),
             launcher: Launcher::new(env!("CARGO_BIN_EXE_askls").into()),

@@ -62,6 +62,13 @@ impl Environment {
         self.folder("TMPDIR")
     }
 
+    /// The files that git reads for settings in every repository, besides those of the home folder.
+    pub fn git_settings(&self) -> Vec<PathBuf> {
+        let of_user = self.folder("XDG_CONFIG_HOME").map(|folder| folder.join("git/config"));
+        let of_system = self.folder("GIT_CONFIG_SYSTEM").unwrap_or_else(|| "/etc/gitconfig".into());
+        of_user.into_iter().chain(self.folder("GIT_CONFIG_GLOBAL")).chain([of_system]).collect()
+    }
+
     /// The folder in which programs of the user's desktop have their sockets.
     pub fn runtime_folder(&self) -> Option<PathBuf> {
         self.folder("XDG_RUNTIME_DIR")
@@ -183,6 +190,9 @@ mod tests {
     #[cfg(all(unix, not(target_os = "macos")))]
     #[test]
     fn folders_are_where_the_platform_has_them() {
+        let git = environment(&[("XDG_CONFIG_HOME", "/c"), ("GIT_CONFIG_GLOBAL", "/g")]);
+        let files = ["/c/git/config", "/g", "/etc/gitconfig"].map(PathBuf::from);
+        assert_eq!(git.git_settings(), files);
         let home = environment(&[("HOME", "/h")]);
         assert_eq!(home.user_file(), Some("/h/.config/askls/config.toml".into()));
         assert_eq!(home.cache_folder(), Some("/h/.cache/askls".into()));

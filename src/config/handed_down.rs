@@ -195,6 +195,7 @@ impl Settings {
                 .chain(environment.temporary_folder())
                 .collect(),
             home: environment.home(),
+            git_settings: environment.git_settings(),
             private: self.own_folders(),
             launcher: environment.launcher()?.clone(),
         })

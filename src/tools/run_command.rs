@@ -503,6 +503,7 @@ mod tests {
             network,
             writable: Vec::new(),
             temporary: Vec::new(),
+            git_settings: Vec::new(),
             home: None,
             private: Vec::new(),
             launcher: sandbox::Launcher::new(PathBuf::from("askls")),

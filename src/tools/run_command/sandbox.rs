@@ -104,6 +104,8 @@ pub struct Sandbox {
     /// Folders for files of a while, which commands may change too.
     pub temporary: Vec<PathBuf>,
     pub home: Option<PathBuf>,
+    /// Git's settings of the user and the machine that lie elsewhere than in the home folder.
+    pub git_settings: Vec<PathBuf>,
     /// What no command is to see beside the secrets that are known: settings of askls, what it remembers, the sockets of
     /// the user's desktop.
     pub private: Vec<PathBuf>,

@@ -71,6 +71,7 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
     for repository in repositories {
         found.held.version_control(repositories::GIT, repository, None, sandbox.home.as_deref(), roots);
     }
+    found.held.git_settings(&sandbox.git_settings, sandbox.home.as_deref(), roots);
     let Held { fixed, anchored, made, absent, repositories } = found.held;
     found.survey.holds(repositories);
     if walls.namespaces {

@@ -311,5 +311,12 @@ mod tests {
             assert!(!fixed(None).contains(&named));
             assert!(fixed(Some(&home)).contains(&named), "{}", named.display());
         }
+        // Where the user has them elsewhere.
+        let elsewhere = [home.join(".gitconfig"), home.join(".config/git/config")];
+        let mut found = in_workspace(std::slice::from_ref(&root), None);
+        found.held.git_settings(&elsewhere, None, std::slice::from_ref(&root));
+        for named in [root.join("hooks"), root.join("team.gitconfig")] {
+            assert!(found.held.fixed.contains(&named), "{}", named.display());
+        }
     }
 }

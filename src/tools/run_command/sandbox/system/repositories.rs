@@ -119,6 +119,15 @@ impl Held {
         self.anchored.push(folder);
     }
 
+    /// What further settings, which hold in every repository that was found, name in the workspace.
+    pub(super) fn git_settings(&mut self, files: &[PathBuf], home: Option<&Path>, roots: &[PathBuf]) {
+        let trees: Vec<PathBuf> =
+            self.repositories.iter().filter_map(|folder| folder.parent()).map(Path::to_owned).collect();
+        for (settings, tree) in files.iter().flat_map(|file| trees.iter().map(move |tree| (file, tree))) {
+            self.named(settings, tree, home, roots, MAX_INCLUDES);
+        }
+    }
+
     fn hold(&mut self, folder: &Path, name: &str) {
         let path = folder.join(name);
         // What leads to it is not to be put aside, and another one to take its place.
