@@ -114,7 +114,7 @@ impl Writer {
 
     /// Asks about what editors and shells run by themselves. What may not be written is void.
     async fn allowed(&self, edits: EditProposal, outcomes: &mut Vec<EditOutcome>) -> EditProposal {
-        let (run_unasked, mut others) = edits.split_run_unasked();
+        let (run_unasked, mut others) = edits.split_run_unasked(self.files.workspace());
         let may_write = match &self.terminal {
             _ if run_unasked.is_empty() => Ok(()),
             None => Err("nobody can be asked, since askls runs without a terminal"),

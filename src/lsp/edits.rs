@@ -35,7 +35,7 @@ use crate::{
     agent::TurnResult,
     config::{Edits, Settings},
     protocol::{StopReason, ThreadId},
-    workspace::{FileEdit, FilePath, TurnFiles, review::Selection},
+    workspace::{FilePath, TurnFiles, review::Selection},
 };
 use accept::{Conflicting, Way};
 use offers::Earlier;
@@ -226,7 +226,7 @@ impl Session {
         }
         let uris = proposal.files.iter().map(|file| self.workspace.uri(&file.path)).collect();
         // An editor or a shell runs such a file by itself: writing it is more than an edit, and the user is asked.
-        let is_run_unasked = proposal.files.iter().any(FileEdit::is_run_unasked);
+        let is_run_unasked = proposal.files.iter().any(|file| file.is_run_unasked(&self.workspace));
         self.offer_of_turn(thread_id, proposal, earlier, steps.turn()).await;
         match (settings.edits(), result.stop_reason) {
             (Edits::Apply, _) if result.is_whole() && !is_run_unasked => {

@@ -83,9 +83,16 @@ impl FileEdit {
     }
 
     /// Whether editors or shells run what the file says, or change what they run, when its folder is opened: tasks and
-    /// settings of editors, `.exrc` and the like. Such an edit should not be applied without asking.
-    pub fn is_run_unasked(&self) -> bool {
-        self.path.disk().is_some_and(guard::is_run_unasked)
+    /// settings of editors, `.exrc` and the like. Such an edit should not be applied without asking. What counts is where it
+    /// lies in a folder of the workspace, not where that folder lies.
+    pub fn is_run_unasked(&self, workspace: &Workspace) -> bool {
+        let Some(path) = self.path.disk() else { return false };
+        let roots = workspace.roots();
+        let mut inside = roots.iter().filter_map(|root| path.strip_prefix(root).ok()).peekable();
+        if inside.peek().is_none() {
+            return guard::is_run_unasked(path);
+        }
+        inside.any(guard::is_run_unasked)
     }
 
     /// Whether this is the text for which the edit was made, whatever its version.
@@ -307,8 +314,8 @@ impl EditProposal {
     }
 
     /// The edits of files that run by themselves ([`FileEdit::is_run_unasked`]), with what is tied to them, and the others.
-    pub fn split_run_unasked(self) -> (Self, Self) {
-        let marked = self.files.iter().filter(|file| file.is_run_unasked());
+    pub fn split_run_unasked(self, workspace: &Workspace) -> (Self, Self) {
+        let marked = self.files.iter().filter(|file| file.is_run_unasked(workspace));
         let marked = marked.map(|file| file.path.clone()).collect();
         self.split_with(&marked)
     }

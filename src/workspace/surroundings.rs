@@ -30,6 +30,11 @@ impl Surroundings {
         Self { home, private, withheld: Arc::default() }
     }
 
+    /// The user's home folder, where it is known.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
     /// Whether a place outside the workspace, links followed, is withheld whatever is allowed. The case of letters does not
     /// count: some systems do not tell it.
     pub(crate) fn withhold(&self, real: &Path) -> bool {

@@ -2,7 +2,7 @@
 
 mod named;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{
     ApprovalPolicy, Decision, Grants, Ground,
@@ -10,11 +10,12 @@ use super::{
     ground::Kind,
     guards::{Certainty, Guarded},
     opened::{self, Opened, Tail},
+    places::add_new,
     programs::{last_risky, narrow, spelt},
     readers::{self, Reading},
     rules::{Coverage, Rule},
     scripts::{self, Forbidden},
-    shell,
+    shell::{self, Simple},
 };
 use crate::{
     tools::{CommandText, Grammar},
@@ -72,7 +73,7 @@ impl Judge<'_> {
     pub(super) fn decide(&self, command: &CommandText) -> Decision {
         let text = match command.grammar {
             Grammar::Posix => match shell::parse(&command.text) {
-                Ok(commands) => Text::Read(commands.into_iter().map(opened::open).collect()),
+                Ok(commands) => Text::Read(self.opened(&command.text, commands)),
                 Err(reason) => Text::Unread(reason),
             },
             Grammar::Unknown => Text::Unread("is for a shell whose language askls does not read".to_owned()),
@@ -129,6 +130,18 @@ impl Judge<'_> {
         Decision::Ask { why, always: always(&gaps, &command.text) }
     }
 
+    /// With the home folder in its place.
+    fn opened(&self, text: &str, mut commands: Vec<Simple>) -> Vec<Opened> {
+        let home = self.ground.home();
+        // With another value nobody knows where it leads.
+        let is_kept = shell::keeps(text, "HOME");
+        if let Some(home) = home.as_deref().and_then(Path::to_str).filter(|_| is_kept) {
+            let words = commands.iter_mut().flat_map(|command| &mut command.words);
+            words.for_each(|word| word.settle(home));
+        }
+        commands.into_iter().map(opened::open).collect()
+    }
+
     /// What a yes will not change, where the sandbox is in force.
     pub(super) fn held(&self, words: &'static str) -> &'static str {
         if self.is_held { words } else { "" }
@@ -142,7 +155,8 @@ impl Judge<'_> {
     fn folders(&self, command: &CommandText, commands: &[Opened]) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> = self.ground.folder(command.folder.as_deref()).into_iter().collect();
         for command in commands.iter().filter(|command| command.texts().first() == Some(&"cd")) {
-            folders.extend(self.go(&command.words, &folders).unwrap_or_default());
+            let more = self.go(&command.words, &folders).unwrap_or_default();
+            add_new(&mut folders, more);
         }
         folders
     }
@@ -155,10 +169,13 @@ impl Judge<'_> {
         let mut folders = vec![folder];
         let mut gaps = Vec::new();
         let mut before = None;
-        for command in commands {
+        for (index, command) in commands.iter().enumerate() {
             let may_read = before.is_some_and(|before| {
                 command.doubt.is_none() && matches!(self.may_read_found(command, before, &folders), Ok(true))
             });
+            if index + 1 == commands.len() && only_goes(command) {
+                break;
+            }
             if !may_read || !command.writes.is_empty() || !command.reads.is_empty() {
                 self.look(command, &mut folders, &mut gaps);
             }
@@ -192,7 +209,7 @@ impl Judge<'_> {
         self.may_read(&reads, Below::None, &[], folders)?;
         if written.words.first().is_some_and(|program| program.text == "cd") {
             let more = self.go(&written.words, folders)?;
-            folders.extend(more);
+            add_new(folders, more);
             return Ok(());
         }
         let expanded = self.expanded(written, folders)?;
@@ -227,6 +244,7 @@ impl Judge<'_> {
                 Some(why) => why,
             },
             None if self.only_makes_folders(&texts, folders) => return Ok(()),
+            None if self.may_read_each(command, folders)? => return Ok(()),
             None => match texts.iter().skip(1).find(|word| self.names_secret(word, folders)) {
                 Some(word) => format!("{word} may hold keys or passwords"),
                 None => readers::why_unknown(command),
@@ -295,6 +313,13 @@ impl Judge<'_> {
 fn spells_patches(texts: &[&str], covered: usize) -> bool {
     let spelt = texts.get(2..covered).unwrap_or_default();
     texts.get(1) == Some(&"log") && spelt.iter().any(|word| matches!(*word, "-p" | "-u" | "--patch"))
+}
+
+/// Whether a command goes to another folder and does nothing else: where nothing follows it does not matter where to.
+fn only_goes(command: &Opened) -> bool {
+    let is_plain = command.doubt.is_none() && command.writes.is_empty() && command.reads.is_empty();
+    // What it cannot go to it says, which may be the value of a variable.
+    is_plain && !command.is_open() && command.texts().first() == Some(&"cd") && command.words.len() == 2
 }
 
 /// Why a text is refused whatever is allowed.

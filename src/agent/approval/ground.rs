@@ -43,6 +43,12 @@ pub trait Ground {
     /// All that a shell in `folder` could put in the place of a word; `None` when that is too much.
     fn expand(&self, folder: &Path, word: &str) -> Option<Vec<String>>;
 
+    /// The folders of the workspace that lie below a place outside of it.
+    fn roots_below(&self, real: &Path) -> Vec<PathBuf>;
+
+    /// The folder that a shell puts in the place of `~` and `$HOME`, where it is known.
+    fn home(&self) -> Option<PathBuf>;
+
     /// What a word of a command in `folder` names.
     fn kind(&self, folder: &Path, word: &str) -> Kind;
 
@@ -102,6 +108,14 @@ impl Ground for TurnFiles {
 
     fn expand(&self, folder: &Path, word: &str) -> Option<Vec<String>> {
         expand::names(folder, word)
+    }
+
+    fn roots_below(&self, real: &Path) -> Vec<PathBuf> {
+        self.workspace().roots().into_iter().filter(|root| root.starts_with(real)).collect()
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.surroundings().home().map(Path::to_owned)
     }
 
     fn kind(&self, folder: &Path, word: &str) -> Kind {

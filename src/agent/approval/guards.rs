@@ -1,7 +1,7 @@
 //! Rules that forbid or ask, held against a command line: against its programs, the files that it touches and the machines
 //! that it talks to. Where it is not certain that a rule is about it, the user is asked and told why.
 
-use std::path::{Path, PathBuf};
+mod spots;
 
 use super::{
     Ground,
@@ -12,12 +12,9 @@ use super::{
     readers,
     rules::{Coverage, Rule},
     scripts, shell,
-    touched::{Touched, touched},
 };
-use crate::{
-    tools::{CommandText, Effect, Grammar},
-    workspace::place::Place,
-};
+use crate::tools::{CommandText, Effect, Grammar};
+use spots::{Placed, Spot};
 
 /// What the rules that forbid and those that ask make of a text.
 pub(super) enum Guarded<'r> {
@@ -42,34 +39,6 @@ enum About {
     Surely,
     /// Why it is not certain, as a sentence that goes on.
     Perhaps(String),
-}
-
-/// A command with the folders in which it may run, and what it touches there.
-struct Placed<'c> {
-    command: &'c Opened,
-    touched: Spots,
-    /// Whether the text has gone to a folder that is not known.
-    is_lost: bool,
-}
-
-/// Where the words of a command lead.
-#[derive(Default)]
-struct Spots {
-    reads: Vec<Spot>,
-    below: Vec<Spot>,
-    /// Of which git may show what it keeps, whether it is still there or not.
-    kept: Vec<Spot>,
-    writes: Vec<Spot>,
-    removes: Vec<Spot>,
-    reads_unseen: Option<&'static str>,
-    writes_unseen: Option<&'static str>,
-}
-
-/// A place as rules are held against it.
-struct Spot {
-    /// From the root that holds it.
-    relative: Option<PathBuf>,
-    real: PathBuf,
 }
 
 impl Judge<'_> {
@@ -110,66 +79,6 @@ impl Judge<'_> {
             }
         }
         asks.map_or(Guarded::No, |(why, certainty)| Guarded::Asks { why, certainty })
-    }
-
-    fn placed<'c>(&self, command: &CommandText, commands: &'c [Opened]) -> Vec<Placed<'c>> {
-        let is_about_paths = self.policy.rules.guarding().any(Rule::is_about_places);
-        let mut folders: Vec<PathBuf> = self.ground.folder(command.folder.as_deref()).into_iter().collect();
-        let mut is_lost = folders.is_empty();
-        let mut placed = Vec::new();
-        for command in commands.iter().flat_map(Opened::all) {
-            if command.texts().first() == Some(&"cd") {
-                match self.go(&command.words, &folders) {
-                    Ok(more) => folders.extend(more),
-                    Err(_) => is_lost = true,
-                }
-            }
-            let touched =
-                if is_about_paths { self.spots(touched(command), &folders) } else { Spots::default() };
-            placed.push(Placed { command, touched, is_lost });
-        }
-        placed
-    }
-
-    fn spots(&self, touched: Touched, folders: &[PathBuf]) -> Spots {
-        let Touched { reads, below, kept, from_top, writes, removes, reads_unseen, writes_unseen } = touched;
-        let tops = |folder: &PathBuf| git::tops(self.ground, folder);
-        let tops: Vec<PathBuf> =
-            if from_top.is_empty() { Vec::new() } else { folders.iter().flat_map(tops).collect() };
-        let from_top = from_top.iter().flat_map(|word| tops.iter().map(|top| self.spot(top, word)));
-        let spots = |words: &[String]| -> Option<Vec<Spot>> {
-            let mut spots = Vec::new();
-            for (word, folder) in
-                words.iter().flat_map(|word| folders.iter().map(move |folder| (word, folder)))
-            {
-                spots.push(self.spot(folder, word));
-                if word.contains(['*', '?', '[']) {
-                    spots
-                        .extend(self.ground.expand(folder, word)?.iter().map(|name| self.spot(folder, name)));
-                }
-            }
-            Some(spots)
-        };
-        const MANY: &str = "names more files than are looked through";
-        let (all_reads, all_below) = (spots(&reads), spots(&below));
-        let (all_writes, all_removes) = (spots(&writes), spots(&removes));
-        let many = |is_whole: bool| (!is_whole).then_some(MANY);
-        Spots {
-            reads_unseen: reads_unseen.or(many(all_reads.is_some() && all_below.is_some())),
-            writes_unseen: writes_unseen.or(many(all_writes.is_some() && all_removes.is_some())),
-            reads: all_reads.unwrap_or_default().into_iter().chain(from_top).collect(),
-            below: all_below.unwrap_or_default(),
-            kept: spots(&kept).unwrap_or_default(),
-            writes: all_writes.unwrap_or_default(),
-            removes: all_removes.unwrap_or_default(),
-        }
-    }
-
-    fn spot(&self, folder: &Path, word: &str) -> Spot {
-        match self.ground.place_in(folder, word) {
-            Place::Inside { real, relative, .. } => Spot { relative: Some(relative), real },
-            Place::Outside { real, .. } => Spot { relative: None, real },
-        }
     }
 }
 
@@ -237,7 +146,7 @@ fn of_words(rule: &Rule, command: &Opened) -> Option<About> {
     let detail = match coverage {
         Coverage::Words(_) => return Some(About::Surely),
         Coverage::Scattered => "its words stand in it with others between them".to_owned(),
-        Coverage::None => match &command.doubt {
+        Coverage::None => match command.doubt_of_deeds() {
             Some(doubt) if !command.sets_only => format!("it {doubt}"),
             Some(doubt) if sets_another_program(rule, command) => format!("it {doubt}"),
             None | Some(_) if command.tail == Tail::Unknown && rule.begins_with(&texts) => {
@@ -278,7 +187,7 @@ fn sets_another_program(rule: &Rule, command: &Opened) -> bool {
 
 fn of_machines(rule: &Rule, command: &Opened) -> Option<About> {
     let Some(reach) = network::reach(command) else {
-        let doubt = command.doubt.as_ref().filter(|_| !command.sets_only)?;
+        let doubt = command.doubt_of_deeds().filter(|_| !command.sets_only)?;
         return Some(About::Perhaps(format!("it {doubt}")));
     };
     if rule.covers_effect(Effect::Network) && !reach.is_certain {
@@ -307,7 +216,7 @@ fn may_git_show(rule: &Rule, command: &Opened, folder: &Spot, ground: &dyn Groun
 }
 
 fn of_files(rule: &Rule, placed: &Placed<'_>, ground: &dyn Ground) -> Option<About> {
-    let Placed { command, touched, is_lost } = placed;
+    let Placed { command, touched, only, is_lost } = placed;
     if rule.is_about_editing() {
         let written = touched.writes.iter().chain(&touched.removes);
         if rule.covers_effect(Effect::Edit) {
@@ -337,6 +246,10 @@ fn of_files(rule: &Rule, placed: &Placed<'_>, ground: &dyn Ground) -> Option<Abo
         let holds = |spot: &Spot| {
             rule.lies_below(spot.relative.as_deref(), &spot.real) != Holds::No
                 && ground.any_below(&spot.real, &|below| {
+                    let name = below.file_name().unwrap_or_default().to_string_lossy();
+                    if !only.is_empty() && !only.iter().any(|end| name.ends_with(end)) {
+                        return false;
+                    }
                     let relative = spot.relative.as_ref().map(|folder| folder.join(below));
                     rule.covers_path(Effect::Read, relative.as_deref(), &spot.real.join(below))
                 })
@@ -355,6 +268,6 @@ fn of_files(rule: &Rule, placed: &Placed<'_>, ground: &dyn Ground) -> Option<Abo
     if *is_lost {
         return Some(About::Perhaps("it goes to a folder that is not known".to_owned()));
     }
-    let doubt = command.doubt.as_ref().filter(|_| !command.sets_only || command.sets_paths())?;
+    let doubt = command.doubt_of_deeds().filter(|_| !command.sets_only || command.sets_paths())?;
     Some(About::Perhaps(format!("it {doubt}")))
 }

@@ -4,7 +4,7 @@ mod names;
 mod wrappers;
 
 use super::shell::{self, Assignment, Document, Simple, Word};
-use names::{CHANGING_VARIABLES, CHOOSING_VARIABLES, HARMLESS_VARIABLES, SHELLS, WRAPPERS};
+use names::{CHANGING_VARIABLES, CHOOSING_VARIABLES, HARMLESS_VARIABLES, SHELLS, SHOWS_VARIABLES, WRAPPERS};
 use wrappers::{Inner, inner};
 
 /// Wrappers within wrappers; nobody writes more.
@@ -47,6 +47,11 @@ impl Opened {
     /// Whether a word or its input holds values that are not known.
     pub(super) fn is_open(&self) -> bool {
         !self.words.iter().all(Word::is_spelt) || self.documents.iter().any(|document| document.is_open)
+    }
+
+    /// Why it is not clear what it runs or which files it touches.
+    pub(super) fn doubt_of_deeds(&self) -> Option<&str> {
+        self.doubt.as_deref().filter(|doubt| *doubt != SHOWS_VARIABLES)
     }
 
     /// Whether it sets a variable by which other files are meant than its words, or those of a later command, name.

@@ -8,7 +8,7 @@ use super::{
     git::{GitShows, Texts, tops},
     ground::Kind,
     opened::Opened,
-    readers,
+    readers::{self, Reading},
     shell::Word,
 };
 use crate::{
@@ -19,8 +19,8 @@ use crate::{
     },
 };
 
-/// Folders that one text goes to; more is a script.
-const MAX_FOLDERS: usize = 6;
+/// Folders that one text may go to; more is a script.
+const MAX_FOLDERS: usize = 12;
 
 /// Where output goes that no file keeps.
 const NOWHERE: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr"];
@@ -118,26 +118,48 @@ impl Judge<'_> {
         feeding: &Opened,
         folders: &[PathBuf],
     ) -> Result<bool, Gap> {
-        let Some((found, reading)) = readers::reading_found(command, feeding) else { return Ok(false) };
-        let mut programs = feeding.all().into_iter().chain(command.all());
-        if programs.any(|command| self.own_program(command).is_some()) {
+        let Some((found, besides)) = readers::reading_found(command, feeding) else { return Ok(false) };
+        if self.runs_own_program(&[feeding, command]) {
             return Ok(false);
         }
-        let paths: Vec<&str> = found.paths.iter().map(String::as_str).collect();
-        let others: Vec<&str> = reading.paths.iter().map(String::as_str).collect();
-        self.may_read(&others, Below::None, &[], folders)?;
-        self.may_read(&paths, found.below, &found.only, folders)?;
-        // Of such a name `xargs` makes several, or another.
+        self.may_show_found(&found, &[besides], folders)?;
+        Ok(!self.may_be_split(&found, folders))
+    }
+
+    /// Whether `xargs` may take one of the found names for several, or for another.
+    pub(super) fn may_be_split(&self, found: &Reading, folders: &[PathBuf]) -> bool {
         let is_split = |path: &Path| path.to_string_lossy().contains([' ', '\t', '\n', '\'', '"', '\\']);
-        let is_plain = |folder: &PathBuf| {
-            paths.iter().all(|path| match self.ground.place_in(folder, path) {
+        let may_be_split = |folder: &PathBuf| {
+            found.paths.iter().any(|path| match self.ground.place_in(folder, path) {
                 Place::Inside { real, .. } => {
-                    !is_split(Path::new(path)) && !self.ground.any_below(&real, &is_split)
+                    is_split(Path::new(path)) || self.ground.any_below(&real, &is_split)
                 }
-                Place::Outside { .. } => false,
+                Place::Outside { .. } => true,
             })
         };
-        Ok(folders.iter().all(is_plain))
+        folders.iter().any(may_be_split)
+    }
+
+    /// Whether `find` has nothing run but readers of what it finds, and nothing of that needs a question.
+    pub(super) fn may_read_each(&self, command: &Opened, folders: &[PathBuf]) -> Result<bool, Gap> {
+        let Some((found, besides)) = readers::reading_each(command) else { return Ok(false) };
+        if self.runs_own_program(&[command]) {
+            return Ok(false);
+        }
+        self.may_show_found(&found, &besides, folders).map(|()| true)
+    }
+
+    fn runs_own_program(&self, commands: &[&Opened]) -> bool {
+        commands.iter().flat_map(|command| command.all()).any(|command| self.own_program(command).is_some())
+    }
+
+    fn may_show_found(&self, found: &Reading, besides: &[Reading], folders: &[PathBuf]) -> Result<(), Gap> {
+        let words = |reading: &Reading| reading.paths.clone();
+        let others: Vec<String> = besides.iter().flat_map(words).collect();
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        self.may_read(&others, Below::None, &[], folders)?;
+        let paths: Vec<&str> = found.paths.iter().map(String::as_str).collect();
+        self.may_read(&paths, found.below, &found.only, folders)
     }
 
     /// Why git may show more than the files that are named to it; `None` where it does not.
@@ -183,23 +205,28 @@ impl Judge<'_> {
             .then(|| "git keeps files here that may hold keys or passwords, which it may show".to_owned()))
     }
 
-    /// The folders that `cd` may lead to.
-    pub(super) fn go(&self, words: &[Word], folders: &[PathBuf]) -> Result<Vec<PathBuf>, Gap> {
-        let [_, target] = words else { return Err(Gap::line("it goes to another folder")) };
-        if target.is_glob
-            || !target.is_spelt()
-            || target.text.starts_with('-')
-            || folders.len() * 2 > MAX_FOLDERS
-        {
-            return Err(Gap::line("it goes to another folder"));
-        }
-        let places = folders.iter().map(|folder| match self.ground.place_in(folder, &target.text) {
+    /// The folders that `cd` may lead to, in the workspace or not; `None` where they are not known.
+    pub(super) fn follow(&self, words: &[Word], folders: &[PathBuf]) -> Option<Vec<PathBuf>> {
+        let target = plain_target(words, folders)?;
+        let places = folders.iter().map(|folder| {
+            let (Place::Inside { real, .. } | Place::Outside { real, .. }) =
+                self.ground.place_in(folder, target);
             // A shell remembers by which link it came; what `..` means then is its secret.
-            Place::Inside { real, .. } if real == paths::normalized(&folder.join(&target.text)) => Ok(real),
-            Place::Inside { .. } => Err(Gap::line(format!("it goes through a link, {}", target.text))),
-            Place::Outside { .. } => {
-                Err(Gap::line(format!("it goes outside the workspace, to {}", target.text)))
-            }
+            (real == paths::normalized(&folder.join(target))).then_some(real)
+        });
+        places.collect()
+    }
+
+    /// The folders of the workspace that `cd` may lead to.
+    pub(super) fn go(&self, words: &[Word], folders: &[PathBuf]) -> Result<Vec<PathBuf>, Gap> {
+        let Some(target) = plain_target(words, folders) else {
+            return Err(Gap::line("it goes to another folder"));
+        };
+        let places = folders.iter().map(|folder| match self.ground.place_in(folder, target) {
+            // A shell remembers by which link it came; what `..` means then is its secret.
+            Place::Inside { real, .. } if real == paths::normalized(&folder.join(target)) => Ok(real),
+            Place::Inside { .. } => Err(Gap::line(format!("it goes through a link, {target}"))),
+            Place::Outside { .. } => Err(Gap::line(format!("it goes outside the workspace, to {target}"))),
         });
         places.collect()
     }
@@ -254,4 +281,20 @@ impl Judge<'_> {
         }
         Ok(Some(expanded))
     }
+}
+
+/// Adds the folders that are not among them.
+pub(super) fn add_new(folders: &mut Vec<PathBuf>, more: Vec<PathBuf>) {
+    for folder in more {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+}
+
+/// The folder that `cd` names, if it is one and spelt out.
+fn plain_target<'w>(words: &'w [Word], folders: &[PathBuf]) -> Option<&'w str> {
+    let [_, target] = words else { return None };
+    let is_plain = !target.is_glob && target.is_spelt() && !target.text.starts_with('-');
+    (is_plain && folders.len() * 2 <= MAX_FOLDERS).then_some(target.text.as_str())
 }

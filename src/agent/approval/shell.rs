@@ -5,6 +5,7 @@
 //! anyone can judge: the reason says what it was. Of loops and branches every command counts as one that runs.
 
 mod anywhere;
+mod branches;
 mod documents;
 mod quotes;
 mod statements;
@@ -68,6 +69,8 @@ pub(super) enum Source {
     /// From values in the same text, and from commands in it that are judged by themselves.
     #[default]
     Told,
+    /// It begins with the home folder, as `~/` or by its variable, and the rest is spelt out.
+    Home,
     /// From what the shell was given.
     Hidden,
 }
@@ -85,6 +88,9 @@ pub(super) enum Known {
     Nothing,
 }
 
+/// How the home folder is written.
+const HOME: &[&str] = &["~", "${HOME}", "$HOME"];
+
 impl Word {
     pub(super) fn spelt(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_glob: false, known: Known::All, source: Source::Told }
@@ -92,6 +98,16 @@ impl Word {
 
     pub(super) fn is_spelt(&self) -> bool {
         self.known == Known::All
+    }
+
+    /// Puts the home folder in its place where that makes one word of it.
+    pub(super) fn settle(&mut self, home: &str) {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+        let is_one = home.starts_with('/') && home.chars().all(is_plain) && !self.is_glob;
+        let rest = HOME.iter().find_map(|written| self.text.strip_prefix(written));
+        if let Some(rest) = rest.filter(|_| is_one && self.source == Source::Home && !self.is_spelt()) {
+            *self = Self::spelt(format!("{home}{rest}"));
+        }
     }
 
     fn leave_open(&mut self, known: Known, source: Source) {
@@ -151,6 +167,12 @@ fn read(text: &str, bound: &[Bound]) -> Result<Read, String> {
     }
     let is_plain = root.child_count() == 1 && root.child(0).is_some_and(|node| node.kind() == "command");
     Ok(Read { commands: reader.commands, is_plain })
+}
+
+/// Whether nothing in a text gives a variable another value: its name stands only where the value is taken.
+pub(super) fn keeps(text: &str, name: &str) -> bool {
+    let uses = text.matches(&format!("${name}")).count() + text.matches(&format!("${{{name}")).count();
+    text.matches(name).count() == uses && !(text.contains("printf") && text.contains("-v"))
 }
 
 /// The words of a text that is one plain command: nothing set, nothing redirected, nothing that a shell expands.

@@ -1,6 +1,7 @@
 #[cfg(unix)]
 mod git;
 mod guarded;
+mod looks;
 mod nuisance;
 #[cfg(unix)]
 mod outside;
@@ -250,7 +251,7 @@ fn what_a_shell_would_expand_or_hide_asks() {
         ],
         expect![[r#"
             echo $(touch x) => ask: touch is not known to only read [exactly: touch x]
-            echo `touch x` => ask: it runs a command inside another [exactly: echo `touch x`]
+            echo `touch x` => ask: touch is not known to only read [exactly: touch x]
             echo "$(touch x)" => ask: touch is not known to only read [exactly: touch x]
             cat <(touch x) => ask: it runs a command inside another [exactly: cat <(touch x)]
             echo hi > x => ask: it writes to x [exactly: echo hi > x]
@@ -275,7 +276,7 @@ fn what_a_shell_would_expand_or_hide_asks() {
             touch x => ask: touch is not known to only read [exactly: touch x]
             ls # comment => allow
             echo {a,b} => ask: it uses braces without quotes [exactly: echo {a,b}]
-            cat ~/x => ask: it names a home folder by ~ [exactly: cat ~/x]
+            cat ~/x => ask: it uses the values of variables or of other commands [exactly: cat ~/x]
             l\s => ask: it uses a backslash without quotes [exactly: l\s]
             echo a!b => ask: it uses ! in a word [exactly: echo a!b]
             echo 'open => ask: it is not understood as a command line [exactly: echo 'open]
@@ -286,7 +287,7 @@ fn what_a_shell_would_expand_or_hide_asks() {
             env => ask: it shows all variables of the environment
             xargs ls => ask: it hands ls words that are not known [exactly: xargs ls]
             xargs sh => ask: it hands a shell words that are not known
-            find . -exec ls {} \; => ask: find is not known to only read with these words [exactly: find . -exec ls {} ';']
+            find . -exec ls {} \; => allow
             find . -exec {} \; => ask: find is not known to only read with these words [exactly: find . -exec {} ';']
             find . -exec sh -c 'cat {}' \; => ask: it hands a shell words that are not known
             xargs -I{} cat {} => ask: it fills in words that are not known

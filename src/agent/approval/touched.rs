@@ -1,117 +1,16 @@
 //! What files a command touches besides those that it only names: for rules about paths. Known programs are told apart by
 //! tables; what an unknown one does (a script, a build) cannot be seen here.
 
+mod programs;
+
 use super::{
     git,
     opened::{Opened, Tail, file_name},
     options::{self, Does},
     readers,
 };
-
-/// Programs that do not show what is in the files that they name: some show names, some change what they do not show.
-const NOT_READING: &[&str] = &[
-    "[", "basename", "cd", "chgrp", "chmod", "chown", "dirname", "du", "echo", "false", "find", "ls",
-    "mkdir", "printf", "pwd", "readlink", "realpath", "rm", "rmdir", "stat", "test", "touch", "tree", "true",
-    "truncate", "type", "unlink", "which",
-];
-
-/// Programs that read what lies below the folders that they name, with the options that make them do so: letters, and
-/// long ones. None means always.
-const READING_BELOW: &[(&str, &str, &[&str])] = &[
-    ("ack", "", &[]),
-    ("ag", "", &[]),
-    ("cp", "rRa", &["--recursive", "--archive"]),
-    ("diff", "", &[]),
-    ("egrep", "rR", &["--recursive", "--dereference-recursive"]),
-    ("fgrep", "rR", &["--recursive", "--dereference-recursive"]),
-    ("grep", "rR", &["--recursive", "--dereference-recursive"]),
-    ("rg", "", &[]),
-    ("rgrep", "", &[]),
-    ("rsync", "", &[]),
-    ("scp", "", &[]),
-    ("tar", "", &[]),
-    ("ugrep", "", &[]),
-    ("zip", "", &[]),
-];
-
-/// Programs that write whatever they take out of something.
-const SWEEPERS: &[&str] = &["7z", "bsdtar", "cpio", "patch", "tar", "unzip"];
-
-/// Which operands a program writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writes {
-    All,
-    /// All, and they are gone afterwards, with what lies below them.
-    Removed,
-    /// The last, or what lies in it under the names of the others.
-    Last,
-    /// The last, and the others are gone afterwards.
-    Moved,
-    /// The second, where there is one.
-    Second,
-    /// All, or something in them.
-    Within,
-}
-
-const WRITERS: &[(&str, Writes)] = &[
-    ("bunzip2", Writes::All),
-    ("bzip2", Writes::All),
-    ("chgrp", Writes::All),
-    ("chmod", Writes::All),
-    ("chown", Writes::All),
-    ("cp", Writes::Last),
-    ("csplit", Writes::Last),
-    ("ed", Writes::All),
-    ("ex", Writes::All),
-    ("gunzip", Writes::All),
-    ("gzip", Writes::All),
-    ("install", Writes::Last),
-    ("ln", Writes::Last),
-    ("lz4", Writes::All),
-    ("lzma", Writes::All),
-    ("mkdir", Writes::All),
-    ("mkfifo", Writes::All),
-    ("mknod", Writes::All),
-    ("mktemp", Writes::Within),
-    ("mv", Writes::Moved),
-    ("nano", Writes::All),
-    ("nvim", Writes::All),
-    ("rm", Writes::Removed),
-    ("rmdir", Writes::Removed),
-    ("rsync", Writes::Last),
-    ("scp", Writes::Last),
-    ("shred", Writes::All),
-    ("split", Writes::Last),
-    ("tee", Writes::All),
-    ("touch", Writes::All),
-    ("truncate", Writes::All),
-    ("uniq", Writes::Second),
-    ("unlink", Writes::Removed),
-    ("unxz", Writes::All),
-    ("unzstd", Writes::All),
-    ("vi", Writes::All),
-    ("vim", Writes::All),
-    ("xxd", Writes::Second),
-    ("xz", Writes::All),
-    ("zstd", Writes::All),
-];
-
-/// Programs that write their operands with one of these options with one of these letters or long names, and the letters whose
-/// value may follow them at once. Without either they always do.
-const EDITORS: &[(&str, &str, &str, &[&str])] = &[
-    ("autopep8", "i", "", &["--in-place"]),
-    ("black", "", "", &[]),
-    ("clang-format", "i", "", &[]),
-    ("eslint", "", "", &["--fix"]),
-    ("gawk", "i", "efvF", &["--include"]),
-    ("gofmt", "w", "", &[]),
-    ("perl", "i", "eECDFIMmx", &[]),
-    ("prettier", "w", "", &["--write"]),
-    ("ruby", "i", "eCEFIKTWr", &[]),
-    ("rustfmt", "", "", &[]),
-    ("sed", "i", "efl", &["--in-place"]),
-    ("sort", "o", "kStT", &["--output"]),
-];
+use crate::workspace::place::Below;
+use programs::{EDITORS, NOT_READING, READING_BELOW, SEARCHERS, SWEEPERS, WRITERS, Writes};
 
 /// What a command touches, by its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,10 +47,15 @@ pub(super) fn touched(command: &Opened) -> Touched {
     }
     let operands: Vec<&str> = words.iter().filter(|word| !word.starts_with('-')).copied().collect();
     if READING_BELOW.iter().any(|(reader, letters, long)| *reader == name && has(words, letters, long)) {
-        // A pattern that is also a folder counts as one: a rule that forbids shall hold.
-        touched.below.extend(operands.iter().map(|word| (*word).to_owned()));
-        if operands.len() < 2 {
-            touched.below.push(".".to_owned());
+        match readers::as_written(command).filter(|reading| reading.below != Below::None) {
+            Some(reading) => touched.below.extend(reading.paths),
+            None => {
+                // A pattern that is also a folder counts as one: a rule that forbids shall hold.
+                touched.below.extend(operands.iter().map(|word| (*word).to_owned()));
+                if operands.len() < 2 || SEARCHERS.contains(&name) && without_values(words) < 2 {
+                    touched.below.push(".".to_owned());
+                }
+            }
         }
     }
     if let Some(line) = line {
@@ -209,6 +113,16 @@ pub(super) fn touched(command: &Opened) -> Touched {
         touched.writes_unseen = touched.writes_unseen.or(unseen);
     }
     touched
+}
+
+/// How many words are no options, and no value of one if each takes what follows it.
+fn without_values(words: &[&str]) -> usize {
+    let before = std::iter::once(&"").chain(words);
+    words
+        .iter()
+        .zip(before)
+        .filter(|(word, before)| !word.starts_with('-') && !before.starts_with('-'))
+        .count()
 }
 
 /// Whether a packer only reads files and writes its archive, which is among its words, or lists one.

@@ -16,7 +16,10 @@ use crate::{
     },
     protocol::ThreadId,
     tools::output::visible_path,
-    workspace::review::{Remaining, Review, Selection},
+    workspace::{
+        Workspace,
+        review::{Remaining, Review, Selection},
+    },
 };
 
 /// How long a question about edits stays open. After that the code actions remain.
@@ -83,7 +86,7 @@ impl Session {
             self.refresh_hints().await;
             let viewed = subject.viewed();
             let note = if viewed == Viewed::InVain { NOTHING_TICKED } else { "" };
-            let mut text = format!("{line}{note}{}", proposes(&remaining));
+            let mut text = format!("{line}{note}{}", proposes(&remaining, &self.workspace));
             let mut actions = Vec::new();
             if self.client().apply_edit {
                 actions.push(APPLY);
@@ -199,7 +202,7 @@ impl Subject<'_> {
     }
 }
 
-fn proposes(remaining: &Remaining) -> String {
+fn proposes(remaining: &Remaining, workspace: &Workspace) -> String {
     let files = &remaining.proposal.files;
     let unfit = match remaining.left_out.len() {
         0 => String::new(),
@@ -212,7 +215,7 @@ fn proposes(remaining: &Remaining) -> String {
         (false, false) => format!("The agent proposes edits in {}; {unfit}", named(files)),
     };
     // Also why the user is asked who wants all edits applied.
-    match files.iter().find(|file| file.is_run_unasked()) {
+    match files.iter().find(|file| file.is_run_unasked(workspace)) {
         Some(file) => {
             let path = visible_path(file.path.as_str());
             format!("{proposes}; mind that an editor or a shell runs {path} by itself")

@@ -130,7 +130,7 @@ impl StepApplier {
         if !self.session.client().apply_edit {
             return self.stay(meant.files, TAKES_NO_EDITS);
         }
-        let (asked_about, others) = meant.split_run_unasked();
+        let (asked_about, others) = meant.split_run_unasked(self.files.workspace());
         let mut outcomes = Vec::new();
         let mut wanted = others.files;
         if !asked_about.is_empty() {

@@ -31,7 +31,7 @@ impl TurnFiles {
     }
 
     /// What lies around the workspace.
-    pub(in crate::workspace) fn surroundings(&self) -> &Surroundings {
+    pub(crate) fn surroundings(&self) -> &Surroundings {
         &self.surroundings
     }
 

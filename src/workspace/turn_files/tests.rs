@@ -299,8 +299,27 @@ fn settings_of_askls_are_never_staged_and_what_editors_run_is_marked() {
     project.workspace.set_roots(vec![project.root.clone()]);
     project.stage(".vscode/tasks.json", "{}\n").unwrap();
     project.stage("tasks.json", "{}\n").unwrap();
-    let marked: Vec<bool> = project.files.proposal().files.iter().map(FileEdit::is_run_unasked).collect();
-    assert_eq!(marked, [true, false]);
+    let marked = || -> Vec<bool> {
+        let files = project.files.proposal().files;
+        files.iter().map(|file| file.is_run_unasked(&project.workspace)).collect()
+    };
+    assert_eq!(marked(), [true, false]);
+}
+
+#[test]
+fn a_workspace_below_a_folder_that_editors_look_into_has_its_own_files_marked_only() {
+    let project = Project::new(&[("a.toml", "x\n")]);
+    project.workspace.set_roots(vec![project.root.join(".vscode/extensions/mine")]);
+    project.stage("src/a.rs", "x\n").unwrap();
+    project.stage(".vscode/tasks.json", "{}\n").unwrap();
+    let marked = || -> Vec<bool> {
+        let files = project.files.proposal().files;
+        files.iter().map(|file| file.is_run_unasked(&project.workspace)).collect()
+    };
+    assert_eq!(marked(), [true, false]);
+    // Of two folders of the workspace the outer one says that the inner one is such a folder.
+    project.workspace.set_roots(vec![project.root.clone(), project.root.join(".vscode/extensions/mine")]);
+    assert_eq!(marked(), [true, true]);
 }
 
 #[test]

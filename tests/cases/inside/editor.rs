@@ -119,7 +119,7 @@ fn event(house: &House, world: &World, event: &Value) -> Result<(), String> {
 /// themselves are asked about first, as the server does.
 pub(super) fn accept(house: &House, proposal: &EditProposal) {
     let is_wanted = |edit: &&FileEdit| {
-        !edit.is_run_unasked()
+        !edit.is_run_unasked(&house.workspace)
             || house.approver.ask(if edit.before.is_none() { "write_file" } else { "edit_file" })
     };
     let (wanted, refused): (Vec<FileEdit>, Vec<FileEdit>) =

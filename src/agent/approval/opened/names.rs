@@ -129,3 +129,6 @@ pub(super) const WRAPPERS: &[&str] = &[
 /// Programs that run texts.
 pub(super) const SHELLS: &[&str] =
     &["sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "csh", "tcsh", "eval"];
+
+/// What `env` does that is given no command; nothing runs by it.
+pub(in super::super) const SHOWS_VARIABLES: &str = "shows all variables of the environment";

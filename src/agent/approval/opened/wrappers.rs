@@ -2,7 +2,7 @@
 
 use super::{
     Tail, file_name,
-    names::{HARMLESS_VARIABLES, OPAQUE, OTHER_RIGHTS, RUNNERS, WRAPPERS},
+    names::{HARMLESS_VARIABLES, OPAQUE, OTHER_RIGHTS, RUNNERS, SHOWS_VARIABLES, WRAPPERS},
     standard_name,
 };
 use crate::agent::approval::shell::Word;
@@ -148,7 +148,7 @@ fn env(texts: &[&str]) -> Inner {
             _ => return Inner::At(at, Tail::None),
         }
     }
-    Inner::Doubt("shows all variables of the environment".to_owned())
+    Inner::Doubt(SHOWS_VARIABLES.to_owned())
 }
 
 fn xargs(texts: &[&str]) -> Inner {
@@ -216,8 +216,16 @@ fn find(words: &[Word]) -> Inner {
         if !matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
             continue;
         }
-        let run: Vec<Word> =
-            rest.by_ref().take_while(|word| word.text != ";" && word.text != "+").cloned().collect();
+        let mut run: Vec<Word> = Vec::new();
+        for word in rest.by_ref() {
+            // Behind another word the second is one as well.
+            let is_end =
+                word.text == ";" || word.text == "+" && run.last().is_some_and(|last| last.text == "{}");
+            if is_end {
+                break;
+            }
+            run.push(word.clone());
+        }
         commands.push((run, Tail::Unknown));
     }
     if commands.is_empty() { Inner::None } else { Inner::Commands(commands) }

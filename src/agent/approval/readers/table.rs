@@ -22,7 +22,8 @@ pub(super) struct Reader {
     pub(super) flags: &'static str,
     /// Letters that take a value which is no path.
     pub(super) valued: &'static str,
-    /// Long names; those that end with `=` take a value which is no path.
+    /// Long names; those that end with `=` take a value which is no path, there or as the next word, and those that end
+    /// with `[=` only there. Where a program of that name on some system takes it as the next word, that counts as a path.
     pub(super) long: &'static [&'static str],
     pub(super) operands: Operands,
     /// Whether a number may stand as an option, as in `head -5`.
@@ -33,7 +34,12 @@ pub(super) struct Reader {
     pub(super) below: Below,
 }
 
-const fn reader(name: &'static str, flags: &'static str, valued: &'static str, operands: Operands) -> Reader {
+pub(super) const fn reader(
+    name: &'static str,
+    flags: &'static str,
+    valued: &'static str,
+    operands: Operands,
+) -> Reader {
     Reader {
         name,
         flags,
@@ -49,10 +55,9 @@ const fn reader(name: &'static str, flags: &'static str, valued: &'static str, o
 const GREP_LONG: &[&str] = &[
     "after-context=",
     "before-context=",
-    "color",
-    "color=",
-    "colour=",
-    "context=",
+    "color[=",
+    "colour[=",
+    "context[=",
     "count",
     "exclude-dir=",
     "exclude=",
@@ -71,6 +76,7 @@ const GREP_LONG: &[&str] = &[
     "only-matching",
     "perl-regexp",
     "quiet",
+    "regexp=",
     "with-filename",
     "word-regexp",
 ];
@@ -81,8 +87,7 @@ pub(super) const READERS: &[Reader] = &[
             "all",
             "almost-all",
             "classify",
-            "color",
-            "color=",
+            "color[=",
             "directory",
             "file-type",
             "full-time",
@@ -122,31 +127,6 @@ pub(super) const READERS: &[Reader] = &[
         long: GREP_LONG,
         ..reader("fgrep", GREP_FLAGS, "ABCme", Operands::PatternAndPaths)
     },
-    Reader {
-        below: Below::Visible,
-        long: &[
-            "after-context=",
-            "before-context=",
-            "color=",
-            "context=",
-            "count",
-            "files-with-matches",
-            "fixed-strings",
-            "heading",
-            "ignore-case",
-            "invert-match",
-            "line-number",
-            "max-count=",
-            "no-heading",
-            "only-matching",
-            "smart-case",
-            "sort=",
-            "type-not=",
-            "type=",
-            "word-regexp",
-        ],
-        ..reader("rg", "inlcvwxoFSsNHI", "ABCmetT", Operands::PatternAndPaths)
-    },
     Reader { below: Below::Linked, long: DIFF_LONG, ..reader("diff", "uqbwiyBE", "UC", Operands::Paths) },
     reader("cmp", "bls", "", Operands::Paths),
     reader("comm", "123", "", Operands::Paths),
@@ -173,7 +153,10 @@ pub(super) const READERS: &[Reader] = &[
         ..reader("cut", "sn", "dfbc", Operands::Paths)
     },
     reader("tr", "cdstC", "", Operands::Words),
-    reader("nl", "", "bwsn", Operands::Paths),
+    Reader {
+        long: &["body-numbering=", "number-format=", "number-separator=", "number-width="],
+        ..reader("nl", "", "bwsn", Operands::Paths)
+    },
     reader("tac", "", "", Operands::Paths),
     reader("rev", "", "", Operands::Paths),
     Reader {
@@ -195,7 +178,7 @@ pub(super) const READERS: &[Reader] = &[
     reader("md5sum", "bt", "", Operands::Paths),
     reader("sha1sum", "bt", "", Operands::Paths),
     reader("sha256sum", "bt", "", Operands::Paths),
-    reader("realpath", "em", "", Operands::Paths),
+    Reader { long: &["relative-to="], ..reader("realpath", "emsz", "", Operands::Paths) },
     reader("readlink", "efm", "", Operands::Paths),
     reader("basename", "az", "s", Operands::Words),
     reader("dirname", "z", "", Operands::Words),
@@ -206,7 +189,8 @@ pub(super) const READERS: &[Reader] = &[
     reader("whoami", "", "", Operands::None),
     reader("id", "gGnru", "", Operands::None),
     reader("uname", "amnrsvpio", "", Operands::None),
-    reader("nproc", "", "", Operands::None),
+    Reader { long: &["all"], ..reader("nproc", "", "", Operands::None) },
+    reader("hostname", "dfiIs", "", Operands::None),
     reader("tty", "s", "", Operands::None),
     Reader { long: &["human-readable"], ..reader("df", "ahiTPkl", "t", Operands::Paths) },
     Reader { long: &["human"], ..reader("free", "bkmght", "", Operands::None) },
@@ -215,17 +199,26 @@ pub(super) const READERS: &[Reader] = &[
     Reader { long: &["canonical"], ..reader("hexdump", "bcCdovx", "ns", Operands::Paths) },
     reader("od", "bcdfilosvx", "AjNtw", Operands::Paths),
     reader("strings", "af", "nt", Operands::Paths),
-    reader("column", "tx", "cs", Operands::Paths),
-    reader("paste", "s", "d", Operands::Paths),
+    Reader {
+        long: &["output-separator=", "separator=", "table"],
+        ..reader("column", "tx", "cos", Operands::Paths)
+    },
+    Reader { long: &["delimiters=", "serial"], ..reader("paste", "s", "d", Operands::Paths) },
     reader("fold", "bs", "w", Operands::Paths),
     reader("expand", "i", "t", Operands::Paths),
     reader("arch", "", "", Operands::None),
-    Reader { long: &["utc"], ..reader("date", "uIR", "", Operands::Formats) },
+    Reader {
+        long: &["date=", "iso-8601[=", "rfc-3339=", "rfc-email", "utc"],
+        ..reader("date", "uIR", "d", Operands::Formats)
+    },
     reader("which", "a", "", Operands::Words),
     reader("type", "atp", "", Operands::Words),
+    reader("expr", "", "", Operands::Words),
+    Reader { long: FD_LONG, ..reader("fd", FD_FLAGS, FD_VALUED, Operands::Paths) },
+    Reader { long: FD_LONG, ..reader("fdfind", FD_FLAGS, FD_VALUED, Operands::Paths) },
     reader("echo", "neE", "", Operands::Words),
     reader("printf", "", "", Operands::Words),
-    reader("seq", "w", "sf", Operands::Words),
+    Reader { long: &["equal-width", "separator="], ..reader("seq", "w", "sf", Operands::Words) },
     reader("sleep", "", "", Operands::Words),
     reader("break", "", "", Operands::Words),
     reader("continue", "", "", Operands::Words),
@@ -235,5 +228,34 @@ pub(super) const READERS: &[Reader] = &[
 
 const HEAD_LONG: &[&str] = &["bytes=", "lines=", "quiet", "verbose"];
 const DIFF_LONG: &[&str] =
-    &["brief", "color=", "ignore-all-space", "ignore-case", "side-by-side", "unified", "unified="];
+    &["brief", "color[=", "ignore-all-space", "ignore-case", "side-by-side", "unified[="];
 const GREP_FLAGS: &str = "inHhlLcvwxsoqEFGPyr";
+
+/// What of `fd` prints names; its pattern counts as one of its paths.
+const FD_LONG: &[&str] = &[
+    "absolute-path",
+    "case-sensitive",
+    "changed-before=",
+    "changed-within=",
+    "color=",
+    "exact-depth=",
+    "exclude=",
+    "extension=",
+    "fixed-strings",
+    "follow",
+    "full-path",
+    "glob",
+    "hidden",
+    "ignore-case",
+    "max-depth=",
+    "max-results=",
+    "min-depth=",
+    "no-ignore",
+    "print0",
+    "regex",
+    "size=",
+    "type=",
+    "unrestricted",
+];
+const FD_FLAGS: &str = "0FHILagipsu1";
+const FD_VALUED: &str = "EcdejtS";

@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::{
-    Assignment, Bound, Known, MAX_COMMANDS, MAX_DEPTH, NOT_READ, Reader, Simple, Word, because, children,
-    documents::begins_word, read,
+    Assignment, Document, MAX_COMMANDS, MAX_DEPTH, NOT_READ, Reader, Simple, Word, because, children,
+    documents::begins_word,
 };
 
 /// Words that begin something else than a command when they stand in its place.
@@ -12,12 +12,6 @@ const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in",
     "function", "select", "coproc", "[[", "]]", "{", "}", "!",
 ];
-
-/// Statements of a loop times its values, for each of which they are read; with more, no value is known.
-const MAX_READ_AGAIN: usize = 16;
-
-/// Words that may set a variable in a way that is not followed here.
-const SETTERS: &[&str] = &["declare", "getopts", "let", "local", "mapfile", "read", "readarray", "typeset"];
 
 /// What stands before a child of a list of statements.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +37,7 @@ impl Reader<'_> {
     }
 
     /// Whether a gap is of blanks; tells if one of them ends a line.
-    fn gap(&self, from: usize, to: usize) -> Result<bool, String> {
+    pub(super) fn gap(&self, from: usize, to: usize) -> Result<bool, String> {
         let gap = self.text.get(from..to).unwrap_or("?");
         let is_escaped = self.text.get(..from).unwrap_or("\\").ends_with('\\');
         let joined = gap.replace("\\\n", "");
@@ -54,17 +48,28 @@ impl Reader<'_> {
         Ok(joined.contains('\n'))
     }
 
-    fn check_gap(&self, from: usize, to: usize) -> Result<(), String> {
+    pub(super) fn check_gap(&self, from: usize, to: usize) -> Result<(), String> {
         if self.gap(from, to)? { Err(NOT_READ.to_owned()) } else { Ok(()) }
     }
 
     /// What a program, a list, a group, a branch or a pipeline is made of.
     pub(super) fn statements(&mut self, node: Node<'_>, depth: usize) -> Result<(), String> {
+        self.statements_of(node, children(node), node.start_byte(), depth)
+    }
+
+    /// The same of those `parts` of a node that begin behind `at`.
+    pub(super) fn statements_of<'n>(
+        &mut self,
+        node: Node<'n>,
+        parts: impl Iterator<Item = Node<'n>>,
+        mut at: usize,
+        depth: usize,
+    ) -> Result<(), String> {
         let kind = node.kind();
         let is_joined = matches!(kind, "list" | "pipeline" | "negated_command");
-        let (mut at, mut before, mut has_ended) = (node.start_byte(), Before::Begin, false);
+        let (mut before, mut has_ended) = (Before::Begin, false);
         let mut was_single = false;
-        for child in children(node) {
+        for child in parts {
             let ends_line = self.gap(at, child.start_byte())?;
             at = child.end_byte();
             has_ended |= ends_line;
@@ -79,10 +84,12 @@ impl Reader<'_> {
             let is_mark = match child.kind() {
                 "&&" | "||" => kind == "list" || !is_joined,
                 ";" | "&" => !is_joined,
+                // The end of a branch of `case`.
+                ";;" => kind == "case_item",
                 "|" => kind == "pipeline",
                 "!" => kind == "negated_command",
                 "(" | ")" => kind == "subshell" || kind == "command_substitution" && child.kind() == ")",
-                "$(" => kind == "command_substitution",
+                "$(" | "`" => kind == "command_substitution",
                 "{" | "}" => kind == "compound_statement",
                 "do" | "done" => kind == "do_group",
                 "if" | "fi" => kind == "if_statement",
@@ -136,6 +143,7 @@ impl Reader<'_> {
                 self.statements(node, depth + 1)
             }
             "for_statement" => self.for_each(node, depth),
+            "case_statement" => self.case(node, depth),
             "command" => {
                 self.check_gaps(node)?;
                 let mut simple = Simple::default();
@@ -153,96 +161,9 @@ impl Reader<'_> {
         }
     }
 
-    fn push(&mut self, simple: Simple) -> Result<(), String> {
+    pub(super) fn push(&mut self, simple: Simple) -> Result<(), String> {
         self.commands.push(simple);
         Ok(())
-    }
-
-    /// What runs again runs where it went the time before: nobody knows where that is.
-    fn begin_loop(&mut self, node: Node<'_>) {
-        let words = self.source(node).split(|c: char| !c.is_ascii_alphanumeric());
-        if words.into_iter().any(|word| word == "cd") {
-            let target = Word { known: Known::Nothing, ..Word::spelt("$()") };
-            self.commands.push(Simple { words: vec![Word::spelt("cd"), target], ..Simple::default() });
-        }
-    }
-
-    /// `for x in a b; do …; done`: its commands once for each value, where these are spelt out.
-    fn for_each(&mut self, node: Node<'_>, depth: usize) -> Result<(), String> {
-        let (mut at, mut values, mut name, mut has_in) = (node.start_byte(), Vec::new(), "", false);
-        for child in children(node) {
-            let ends_line = self.gap(at, child.start_byte())?;
-            at = child.end_byte();
-            match child.kind() {
-                "do_group" => {
-                    if name.is_empty() {
-                        return Err(NOT_READ.to_owned());
-                    }
-                    return self.for_values(child, name, has_in.then_some(values), depth);
-                }
-                _ if ends_line => return Err(NOT_READ.to_owned()),
-                "for" | ";" => {}
-                "in" => has_in = true,
-                "variable_name" if !has_in => name = self.source(child),
-                _ if has_in => values.push(self.word(child)?),
-                kind => return Err(because(kind)),
-            }
-        }
-        Err(NOT_READ.to_owned())
-    }
-
-    fn for_values(
-        &mut self,
-        body: Node<'_>,
-        name: &str,
-        values: Option<Vec<Word>>,
-        depth: usize,
-    ) -> Result<(), String> {
-        // With another value than those of the loop no value is known.
-        let sets = [format!("{name}="), format!("{name}+=")];
-        let is_set = self.text.matches(&format!("for {name} ")).count() > 1
-            || sets.iter().any(|set| self.text.contains(set))
-            || self.text.contains("printf") && self.text.contains("-v")
-            || self.text.split(|c: char| !c.is_ascii_alphabetic()).any(|word| SETTERS.contains(&word));
-        let spelt = values.as_ref().filter(|values| {
-            let is_few = values.len() * body.named_child_count() <= MAX_READ_AGAIN;
-            !is_set && is_few && !values.is_empty() && values.iter().all(Word::is_spelt)
-        });
-        let open = Word { known: Known::One, ..Word::spelt(format!("${name}")) };
-        let value = match spelt.map(Vec::as_slice) {
-            Some([value]) => value.clone(),
-            _ => open,
-        };
-        let assignment = Assignment { name: name.to_owned(), value, is_exported: false };
-        self.commands.push(Simple { assignments: vec![assignment], ..Simple::default() });
-        self.begin_loop(body);
-        let outer = self.bound.clone();
-        self.bound.retain(|bound| bound.name != name);
-        let read = match spelt {
-            None => self.statements(body, depth + 1),
-            Some(values) => values.iter().try_for_each(|value| {
-                self.bound.push(Bound { name: name.to_owned(), value: value.clone() });
-                let read = self.statements(body, depth + 1);
-                self.bound.pop();
-                read
-            }),
-        };
-        self.bound = outer;
-        read
-    }
-
-    /// `[ -f x ]`, which to a shell is a program as any other: read as `test -f x`.
-    fn bracket(&mut self, node: Node<'_>) -> Result<(), String> {
-        let inner = self.source(node).strip_prefix("[ ").and_then(|text| text.strip_suffix(" ]"));
-        let inner = inner.filter(|inner| !inner.contains(['\n', '#', ';', '&', '|']));
-        let inner = inner.ok_or_else(|| because(node.kind()))?;
-        let mut commands = read(&format!("test {inner}"), &self.bound)?.commands;
-        let last = commands.pop().ok_or(NOT_READ)?;
-        if !last.reads.is_empty() || !last.writes.is_empty() || !last.documents.is_empty() {
-            return Err(because(node.kind()));
-        }
-        commands.push(last);
-        commands.into_iter().try_for_each(|command| self.push(command))
     }
 
     fn redirected(&mut self, node: Node<'_>, depth: usize) -> Result<(), String> {
@@ -252,6 +173,7 @@ impl Reader<'_> {
         for child in children(node) {
             match child.kind() {
                 "file_redirect" => self.redirect(child, &mut simple)?,
+                "herestring_redirect" => self.here_string(child, &mut simple)?,
                 "command" => {
                     self.check_gaps(child)?;
                     self.command(child, &mut simple)?;
@@ -275,6 +197,7 @@ impl Reader<'_> {
             match child.kind() {
                 "variable_assignment" => simple.assignments.push(self.assigned(child, true)?),
                 "file_redirect" => self.redirect(child, simple)?,
+                "herestring_redirect" => self.here_string(child, simple)?,
                 "command_name" => {
                     let name = children(child).next().ok_or(NOT_READ)?;
                     let word = self.word(name)?;
@@ -335,6 +258,19 @@ impl Reader<'_> {
             None => Word::spelt(""),
         };
         Ok(Assignment { name: self.source(*name).to_owned(), value, is_exported })
+    }
+
+    /// `<<< x`
+    fn here_string(&mut self, node: Node<'_>, simple: &mut Simple) -> Result<(), String> {
+        self.check_gaps(node)?;
+        let parts: Vec<_> = children(node).collect();
+        let [operator, text] = parts.as_slice() else { return Err(because(node.kind())) };
+        if operator.kind() != "<<<" {
+            return Err(because(node.kind()));
+        }
+        let word = self.word(*text)?;
+        simple.documents.push(Document { is_open: !word.is_spelt(), text: word.text });
+        Ok(())
     }
 
     fn redirect(&mut self, node: Node<'_>, simple: &mut Simple) -> Result<(), String> {

@@ -215,7 +215,7 @@ fn what_shells_read_differently_is_not_read() {
         "ls ;; ls",
         "a+=b c",
         "$'x'",
-        "echo ~",
+        "echo ~a",
         "echo --x=~/y",
         "echo a:~",
     ] {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    Known, MAX_DEPTH, NOT_READ, Reader, Source, Word, because, children,
+    Known, MAX_DEPTH, NOT_READ, Reader, Source, Word, because, children, keeps,
     quotes::{End, is_unquoted_brace, quoted},
 };
 
@@ -26,6 +26,11 @@ enum Kept {
 impl Reader<'_> {
     pub(super) fn word(&mut self, node: Node<'_>) -> Result<Word, String> {
         let mut word = Word::spelt("");
+        if node.kind() == "word" && self.source(node) == "~" {
+            word.leave_open(Known::Begin, Source::Home);
+            word.text.push('~');
+            return Ok(word);
+        }
         // The shells take `{}` as it stands; any other pair of braces is expanded.
         if self.source(node).replace("{}", "").contains(['{', '}']) && is_unquoted_brace(node, self.text) {
             return Err("uses braces without quotes".to_owned());
@@ -98,7 +103,7 @@ impl Reader<'_> {
             (Kept::Split, _) => Known::Nothing,
         };
         if node.kind() == "command_substitution" {
-            if !source.starts_with("$(") {
+            if !source.starts_with("$(") && !is_plain_backtick(source, kept) {
                 return Err(because(node.kind()));
             }
             self.substitutions += 1;
@@ -115,7 +120,9 @@ impl Reader<'_> {
             Some(inner) => braced(inner).ok_or_else(|| because(node.kind()))?,
             None => source.strip_prefix('$').ok_or(NOT_READ)?,
         };
-        let mut from = Source::Hidden;
+        let is_home =
+            name == "HOME" && word.text.is_empty() && word.is_spelt() && source.len() <= "${HOME}".len();
+        let mut from = if is_home { Source::Home } else { Source::Hidden };
         if let Some(bound) = self.bound.iter().rev().find(|bound| bound.name == name) {
             from = Source::Told;
             let is_whole = source.len() <= name.len() + 3 && !source.contains([':', '%', '#', '-']);
@@ -132,6 +139,19 @@ impl Reader<'_> {
         }
         if source == STATUS {
             word.text.push('0');
+            return Ok(());
+        }
+        // It begins with `/`, and leads where the command runs.
+        let is_here = matches!(source, "$PWD" | "${PWD}") && kept == Kept::One;
+        let after = self.text.get(node.end_byte()..).unwrap_or_default();
+        let ends = |text: &str| text.chars().next().is_none_or(|c| " \t\n;&|)/".contains(c));
+        let is_folder = after.starts_with('/') || after.strip_prefix('"').is_some_and(ends);
+        if is_here
+            && is_folder
+            && keeps(self.text, "PWD")
+            && (word.text.is_empty() || word.text.ends_with('='))
+        {
+            word.text.push('.');
             return Ok(());
         }
         // In quotes these become several words as well.
@@ -185,6 +205,10 @@ impl Reader<'_> {
                 '#' if previous.is_some() || !is_first => word.text.push(character),
                 // A home folder at the begin of a word, and behind these in values.
                 '~' if !matches!(previous, None | Some(':' | '=')) => word.text.push(character),
+                '~' if previous.is_none() && is_first && characters.as_str().starts_with('/') => {
+                    word.leave_open(Known::Begin, Source::Home);
+                    word.text.push(character);
+                }
                 '~' => return Err("names a home folder by ~".to_owned()),
                 '*' | '?' | '[' | ']' => {
                     word.is_glob = true;
@@ -204,6 +228,15 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether what stands between backticks is read as between `$(` and `)`: a backslash, and quotes around them, would
+/// change it.
+fn is_plain_backtick(source: &str, kept: Kept) -> bool {
+    let inner = source.strip_prefix('`').and_then(|inner| inner.strip_suffix('`'));
+    inner.is_some_and(|inner| {
+        !inner.contains(['`', '\\', '#', '\n']) && (kept == Kept::Split || !inner.contains(['"', '\'']))
+    })
 }
 
 /// The name of the variable in braces; `None` where more happens than its value is taken and perhaps cut.
