@@ -109,12 +109,15 @@ pub(super) fn may_be_piece(data: &str) -> bool {
 }
 
 fn looks_like_part(data: &str) -> bool {
-    let is_ping = || {
-        let told: String = data.chars().filter(|c| !c.is_whitespace()).take(MAX_SHOWN).collect();
-        told.contains(r#""type":"ping""#)
-    };
     let data = data.trim_start();
-    !data.starts_with('<') && (data.contains(['{', '}']) || data.contains("\":")) && !is_ping()
+    !data.starts_with('<') && (data.contains(['{', '}']) || data.contains("\":")) && !is_of_ping(data)
+}
+
+/// Whether this is a ping, or the beginning of one: by what is in the event itself, not in something that it holds.
+fn is_of_ping(data: &str) -> bool {
+    let told: String = data.chars().filter(|c| !c.is_whitespace()).collect();
+    let own = told.split_once(r#""type":"ping""#).and_then(|(before, _)| before.strip_prefix('{'));
+    own.is_some_and(|own| !own.contains('{'))
 }
 
 /// Whether the data of a last event that its sender did not end is a part of it; a remark is none.
@@ -128,12 +131,15 @@ pub(super) fn is_cut(data: &str) -> bool {
 mod tests {
     use super::*;
 
+    const PING: &str = r#"{"cost": "0", "type": "ping", "at": "#;
+
     #[test]
     fn a_last_event_is_cut_that_no_reader_takes() {
-        for cut in [r#"{"a":"#, r#"{"a":NaN"#, r#""{\"a\":"#] {
+        let held = r#"{"type":"response.created","response":{"type":"ping"}"#;
+        for cut in [r#"{"a":"#, r#"{"a":NaN"#, r#""{\"a\":"#, held] {
             assert!(is_cut(cut), "{cut}");
         }
-        for whole in [r#"{"a":1}"#, r#"{"a":NaN}"#, "\"{\"\t", r#""{\"a\":1}""#, "processing"] {
+        for whole in [r#"{"a":1}"#, r#"{"a":NaN}"#, "\"{\"\t", r#""{\"a\":1}""#, "processing", PING] {
             assert!(!is_cut(whole), "{whole}");
         }
     }

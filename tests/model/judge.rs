@@ -189,7 +189,11 @@ fn plain_events(body: &[u8]) -> Vec<String> {
         let text = str::from_utf8(&event);
         let is_whole = number < ended;
         let is_part = |text: &str| {
-            let is_ping = text.split_whitespace().collect::<String>().contains(r#""type":"ping""#);
+            let dense = text.split_whitespace().collect::<String>();
+            let is_ping = match dense.split_once(r#""type":"ping""#) {
+                Some((before, _)) => before.starts_with('{') && before.matches('{').count() == 1,
+                None => false,
+            };
             let may_be_part = text.contains(['{', '}']) || text.contains("\":");
             let plain = ["-Infinity", "Infinity", "NaN"]
                 .iter()
