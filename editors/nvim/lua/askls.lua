@@ -2,6 +2,7 @@
 --- `:AskUndo`, `:AskRedo`, and windows for answers and questions.
 --- Nothing here is needed to use askls (plain `vim.lsp.config` works); it only makes asking shorter.
 local answer = require('askls.answer')
+local place = require('askls.place')
 local question = require('askls.question')
 local screen = require('askls.screen')
 
@@ -223,33 +224,6 @@ local function with_client(bufnr, action)
   table.insert(waiting[client.id], action)
 end
 
---- The position in the client's encoding; `byte` may be past the end of the line.
-local function position(bufnr, line, byte, encoding)
-  local text = vim.api.nvim_buf_get_lines(bufnr, line, line + 1, false)[1] or ''
-  return { line = line, character = vim.str_utfindex(text, encoding, math.min(byte, #text)) }
-end
-
---- The range of `:{range}Ask`: the characters of the selection where the range is one, else whole lines.
-local function range_of(bufnr, first, last, encoding)
-  local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
-  local by_characters = vim.fn.visualmode() == 'v' and from[2] == first and to[2] == last
-  if not by_characters then
-    return {
-      start = position(bufnr, first - 1, 0, encoding),
-      ['end'] = position(bufnr, last - 1, math.huge, encoding),
-    }
-  end
-  local text = vim.api.nvim_buf_get_lines(bufnr, last - 1, last, false)[1] or ''
-  local past = to[3] - 1
-  if vim.o.selection ~= 'exclusive' and past < #text then
-    past = past + vim.str_utf_end(text, to[3]) + 1 -- the mark is on the last character's first byte
-  end
-  return {
-    start = position(bufnr, first - 1, from[3] - 1, encoding),
-    ['end'] = position(bufnr, last - 1, past, encoding),
-  }
-end
-
 --- Asks the agent. The buffer goes along as the place where the user is; so does the range, where there is one.
 ---@param prompt string
 ---@param lines? [integer, integer] first and last line, counted from 1
@@ -260,7 +234,7 @@ function M.ask(prompt, lines, thread)
     local arguments = { prompt = prompt, threadId = thread and thread.id }
     if is_file(bufnr) then
       arguments.uri = vim.uri_from_bufnr(bufnr)
-      arguments.range = lines and range_of(bufnr, lines[1], lines[2], client.offset_encoding)
+      arguments.range = lines and place.range(bufnr, lines[1], lines[2], client.offset_encoding)
     end
     send_ask(client, arguments, bufnr)
   end
