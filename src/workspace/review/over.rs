@@ -67,7 +67,7 @@ impl Tracked {
         let path = &self.basis.edit.path;
         let together = self.basis.together.iter().map(|other| if other == path { &edit.path } else { other });
         let mut over = Self::new(edit.clone(), together.cloned().collect(), next_id);
-        over.succeed(self.formers());
+        over.succeed(self.formers(&over.basis.base));
         let is_whole = self.units.len() == 1 && over.units.len() == 1;
         for unit in over.units.iter_mut().filter(|unit| !unit.is_taken) {
             let is_here = |place: &Place| is_whole || place.is_of(unit);

@@ -1,11 +1,14 @@
 //! What a review takes in, and what makes way for it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops,
+};
 
 use super::{
     EditProposal, FileEdit, HunkId, HunkKind, State, Workspace,
     place::Lines,
-    tracked::{Basis, Tracked, Unit},
+    tracked::{Basis, Move, Tracked, Unit},
 };
 use crate::workspace::position::starts_line;
 
@@ -22,6 +25,8 @@ struct Former {
     id: HunkId,
     /// It is with the editor, which may still refuse it.
     is_taken: bool,
+    /// Where its lines may start in the text that the newer hunks are made for, in bytes; nowhere if they have changed.
+    starts: Vec<usize>,
     before: String,
     after: String,
 }
@@ -77,7 +82,9 @@ impl State {
                     }
                     let unknown = file.units.iter().filter(|unit| !is_known(unit));
                     made_way.extend(unknown.map(|unit| unit.id));
-                    let Formers { hunks, with_editor } = file.formers();
+                    file.catch_up(workspace);
+                    let base = edit.before.as_ref().map(|before| &*before.text).unwrap_or_default();
+                    let Formers { hunks, with_editor } = file.formers(base);
                     let all = formers.entry(edit.path.clone()).or_default();
                     all.with_editor.extend(with_editor);
                     if edit.path == *path {
@@ -101,12 +108,15 @@ impl State {
 }
 
 impl Tracked {
-    pub(super) fn formers(&self) -> Formers {
+    /// For hunks that are made for this text.
+    pub(super) fn formers(&self, base: &str) -> Formers {
+        let moves = self.moves_to(base);
         let of_lines = self.units.iter().filter(|_| self.basis.kind == HunkKind::Lines);
         let hunks = of_lines.flat_map(|unit| {
             unit.lines.iter().map(|lines| Former {
                 id: unit.id,
                 is_taken: unit.is_taken,
+                starts: starts_of(&lines.base, &moves),
                 before: self.basis.text_before(lines).to_owned(),
                 after: self.basis.text_after(lines).to_owned(),
             })
@@ -122,8 +132,8 @@ impl Tracked {
         self.made_way.extend(formers.with_editor.difference(&kept));
     }
 
-    /// Finds hunks that are with the editor among the new ones, by what they read as: they keep their names, and stay
-    /// taken. A hunk that begins or ends with such a one becomes two.
+    /// Finds hunks that are with the editor among the new ones, by where they stand and what they read as: they keep their
+    /// names, and stay taken. One that only reads the same is another. A hunk that begins or ends with such a one becomes two.
     fn keep_taken(&mut self, former: &[Former]) {
         if self.basis.kind != HunkKind::Lines {
             return;
@@ -165,22 +175,45 @@ impl Former {
                 (above, Lines { base: base_at..lines.base.end, after: after_at..lines.after.end })
             })
         };
+        let starts_at = |at: usize| self.starts.contains(&at);
         if (before, after) == (&self.before, &self.after) {
-            return Some([None, Some(lines.clone()), None]);
+            return starts_at(lines.base.start).then(|| [None, Some(lines.clone()), None]);
         }
         if !self.is_taken {
             return None;
         }
-        if before.starts_with(&self.before) && after.starts_with(&self.after) {
+        let begins = before.starts_with(&self.before) && after.starts_with(&self.after);
+        if begins && starts_at(lines.base.start) {
             let (own, below) = split(self.before.len(), self.after.len())?;
             return Some([None, Some(own), Some(below)]);
         }
-        if before.ends_with(&self.before) && after.ends_with(&self.after) {
+        let ends = before.ends_with(&self.before) && after.ends_with(&self.after);
+        if ends && starts_at(lines.base.end - self.before.len()) {
             let (above, own) = split(before.len() - self.before.len(), after.len() - self.after.len())?;
             return Some([Some(above), Some(own), None]);
         }
         None
     }
+}
+
+/// Where lines may start once these changes are made, each of which makes the second range of the first; nowhere if a
+/// change is in the lines. What has no lines stands above or below a change beside it.
+fn starts_of(lines: &ops::Range<usize>, moves: &[Move]) -> Vec<usize> {
+    let mut shift = 0;
+    for (old, new) in moves {
+        let is_above = old.end < lines.start || old.end == lines.start && !lines.is_empty();
+        if is_above {
+            shift = new.end.cast_signed() - old.end.cast_signed();
+            continue;
+        }
+        if old.start > lines.start && old.start >= lines.end {
+            break;
+        }
+        let above = Some(new.start).filter(|_| lines.is_empty() && old.start == lines.start);
+        let below = Some(new.end).filter(|_| lines.is_empty() && old.end == lines.start);
+        return above.into_iter().chain(below).collect();
+    }
+    vec![lines.start.saturating_add_signed(shift)]
 }
 
 fn is_between_lines(text: &str, at: usize) -> bool {

@@ -10,7 +10,7 @@ use super::{
     HunkId, HunkKind, TakenFile,
     differences::differences,
     look::pending,
-    patch::Patch,
+    patch::{Patch, Stretch},
     place::{Lines, Place, Text, Texts, first_line_end, line_end, place},
 };
 use crate::workspace::{
@@ -80,6 +80,9 @@ const MAX_EXPECTED: usize = 2;
 /// Texts that are seen before an expected one is given up: it did not come about, or something else was typed meanwhile.
 /// An editor may tell of an edit in one message for each of its places.
 const PATIENCE: usize = 64;
+
+/// Bytes of one text, and what is in their place in another.
+pub(super) type Move = (ops::Range<usize>, ops::Range<usize>);
 
 /// A file as it was at one look.
 #[derive(Debug)]
@@ -198,6 +201,26 @@ impl Tracked {
     pub(super) fn see_disk(&mut self, text: &FileText) {
         self.compare(Arc::clone(&text.text));
         self.moment = None;
+    }
+
+    /// What leads from the base to another text: as it is known where that was seen or is expected, else by comparison.
+    pub(super) fn moves_to(&self, text: &str) -> Vec<Move> {
+        if *text == *self.basis.base {
+            return Vec::new();
+        }
+        let expected = self.expected.iter().map(|expected| (&*expected.text, &expected.patch));
+        for (known, patch) in [(&*self.seen, &self.patch)].into_iter().chain(expected) {
+            let known = Text::of_buffer(known);
+            if known.from(known.mark) != text {
+                continue;
+            }
+            let without_mark = |at: usize| at.saturating_sub(known.mark);
+            let moves = patch.stretches().iter().map(|Stretch { old, new, .. }| {
+                (old.clone(), without_mark(new.start)..without_mark(new.end))
+            });
+            return moves.collect();
+        }
+        differences(&self.basis.base, text)
     }
 
     fn remember(&mut self, splices: &[Splice]) {

@@ -14,6 +14,51 @@ fn renewed(second: &str) -> (Fixture, Taken) {
     (fixture, taken)
 }
 
+/// Two edits that read the same, one of which the editor has while a later turn makes `second` of the file: the hunks
+/// meanwhile, and after a yes.
+fn check_equal(taken: u32, second: &str, expect: Expect) {
+    let mut fixture = Fixture::new("a\nx\nb\nc\nx\nd\n", "a\ny\nb\nc\ny\nd\n");
+    let (review, workspace) = (&fixture.review, &fixture.project.workspace);
+    let taken = review.take(workspace, &Selection::Hunk(HunkId(taken))).unwrap();
+    let restaged: Vec<FileEdit> = review.undecided(workspace).into_iter().map(|file| file.edit).collect();
+    let edit = FileEdit { after: Some(second.to_owned()), stretches: None, ..restaged[0].clone() };
+    let proposal = EditProposal { files: vec![edit] };
+    review.renew(proposal, (&EditProposal { files: restaged }, &review.ids()), workspace);
+    let meanwhile = fixture.shown();
+    let after = taken.files[0].edit.after.clone().unwrap();
+    let at = if after.starts_with("a\ny\n") { 2 } else { 8 };
+    fixture.replace(at..at + 2, "y\n");
+    assert_eq!(fixture.text(), after);
+    fixture.review.accepted(&fixture.project.workspace, &taken.files);
+    expect.assert_eq(&format!("{meanwhile}yes:\n{}", fixture.shown()));
+}
+
+#[test]
+fn of_two_edits_that_read_the_same_the_one_that_the_editor_has_is_known_by_its_place() {
+    // The later turn takes just that one back.
+    check_equal(
+        1,
+        "a\nx\nb\nc\ny\nd\n",
+        expect![[r#"
+        3: "x\n" -> "y\n" at 4..5, pending
+        yes:
+        4: "y\n" -> "x\n" at 1..2, pending
+        3: "x\n" -> "y\n" at 4..5, pending
+    "#]],
+    );
+    // It makes something else of the other one.
+    check_equal(
+        2,
+        "a\nz\nb\nc\ny\nd\n",
+        expect![[r#"
+        3: "x\n" -> "z\n" at 1..2, pending
+        2: "x\n" -> "y\n" at 4..5, taken
+        yes:
+        3: "x\n" -> "z\n" at 1..2, pending
+    "#]],
+    );
+}
+
 /// The hunks meanwhile, after a no, and after a yes.
 fn check(second: &str, expect: Expect) {
     let (fixture, taken) = renewed(second);
