@@ -82,8 +82,10 @@ pub(super) struct Announcement {
     line: String,
     /// What stands behind the line, and is never cut.
     tail: String,
-    /// The whole answer, when the line is not all of it.
-    pub(super) document: Option<String>,
+    /// The whole answer, of which the line may be all.
+    whole: Option<String>,
+    /// Whether nothing of it is missing in the line, unless what stands behind that cuts it.
+    is_whole: bool,
 }
 
 impl Announcement {
@@ -100,8 +102,8 @@ impl Announcement {
         };
         let tail = tail(result);
         let is_whole = result.answer.trim() == line && tail.chars().count() <= MAX_TAIL;
-        let document = (!is_whole && !result.answer.trim().is_empty()).then(|| document(result));
-        Some(Self { kind, line, tail, document })
+        let whole = (!result.answer.trim().is_empty()).then(|| document(result));
+        Some(Self { kind, line, tail, whole, is_whole })
     }
 
     /// Says this instead, on its line.
@@ -112,9 +114,15 @@ impl Announcement {
     /// Says one more thing, in few words.
     pub(super) fn add(&mut self, note: &str) {
         self.tail.push_str(&format!(" ({note})"));
-        if let Some(document) = &mut self.document {
-            document.push_str(&format!("\n> {note}\n"));
+        if let Some(whole) = &mut self.whole {
+            whole.push_str(&format!("\n> {note}\n"));
         }
+    }
+
+    /// The whole answer, when the line that is shown is not all of it.
+    pub(super) fn take_document(&mut self) -> Option<String> {
+        let fits = self.line.chars().count() + self.tail.chars().count() <= MAX_MESSAGE;
+        self.whole.take().filter(|_| !self.is_whole || !fits)
     }
 
     /// The one line that is shown.
@@ -126,9 +134,9 @@ impl Announcement {
 impl Session {
     /// Shows how a turn ended. Waits for nothing that the user does.
     pub(super) async fn present(self: &Arc<Self>, settings: &Settings, announcement: Announcement) {
-        let announcement = self.with_place(settings, announcement).await;
+        let mut announcement = self.with_place(settings, announcement).await;
         let (kind, line) = (announcement.kind, announcement.line());
-        let Some(document) = announcement.document else {
+        let Some(document) = announcement.take_document() else {
             self.editor.show_message(kind, &line).await;
             return;
         };
@@ -148,7 +156,7 @@ impl Session {
         if self.client().show_document {
             return announcement;
         }
-        let Some(document) = announcement.document.take() else { return announcement };
+        let Some(document) = announcement.take_document() else { return announcement };
         if let Some(path) = self.write_document(settings, ANSWER_FILE, document).await {
             announcement.tail.push_str(&format!(" (whole answer: {path})"));
         }
@@ -342,21 +350,42 @@ mod tests {
     fn what_has_to_be_known_about_an_answer_stands_behind_its_first_line() {
         let settings = Settings::load(&Environment::default(), &[]).settings;
         let doubt = "the server ended it with \"other\": it may be cut off";
-        let told = Announcement::of(&settings, &result(StopReason::Answer, "Here.", Some(doubt))).unwrap();
+        let mut told =
+            Announcement::of(&settings, &result(StopReason::Answer, "Here.", Some(doubt))).unwrap();
         assert_eq!(told.kind, MessageType::WARNING);
         assert_eq!(told.line(), format!("Here. ({doubt})"));
-        assert_eq!(told.document, None);
+        assert_eq!(told.take_document(), None);
 
-        let long =
+        let mut long =
             Announcement::of(&settings, &result(StopReason::Answer, "Here.\n\nMore.", Some(doubt))).unwrap();
         assert_eq!(long.line(), format!("Here. ({doubt})"));
-        assert_eq!(long.document.unwrap(), format!("Here.\n\nMore.\n\n> {doubt}\n"));
+        assert_eq!(long.take_document().unwrap(), format!("Here.\n\nMore.\n\n> {doubt}\n"));
 
         let words = "word ".repeat(1000);
-        let told = Announcement::of(&settings, &result(StopReason::Answer, "Here.", Some(&words))).unwrap();
+        let mut told =
+            Announcement::of(&settings, &result(StopReason::Answer, "Here.", Some(&words))).unwrap();
         assert!(told.line().starts_with("Here. (word"), "{}", told.line());
         assert!(told.line().chars().count() <= MAX_MESSAGE);
-        assert!(told.document.unwrap().contains(words.trim_end()), "what is cut stands in the document");
+        assert!(
+            told.take_document().unwrap().contains(words.trim_end()),
+            "what is cut stands in the document"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_by_what_stands_behind_it_can_be_opened() {
+        let settings = Settings::load(&Environment::default(), &[]).settings;
+        let answer = "x".repeat(MAX_MESSAGE - 9);
+        let told = |detail: Option<&str>, note: Option<&str>| {
+            let result = result(StopReason::Answer, &answer, detail);
+            let mut told = Announcement::of(&settings, &result).unwrap();
+            note.into_iter().for_each(|note| told.add(note));
+            (told.line().contains('…'), told.take_document())
+        };
+        assert_eq!(told(None, None), (false, None));
+        assert_eq!(told(None, Some("1 file")), (false, None));
+        assert_eq!(told(Some("cut off"), None), (true, Some(format!("{answer}\n\n> cut off\n"))));
+        assert_eq!(told(None, Some("2 files")), (true, Some(format!("{answer}\n\n> 2 files\n"))));
     }
 
     #[test]

@@ -78,9 +78,9 @@ impl Session {
                 }
             };
             if let Some(announcement) = announcement.take() {
-                let announcement = self.with_place(settings, announcement).await;
+                let mut announcement = self.with_place(settings, announcement).await;
                 (kind, line) = (announcement.kind, format!("{} — ", announcement.line()));
-                document = announcement.document;
+                document = announcement.take_document();
             }
             // Some editors show nothing new while they ask.
             self.refresh_hints().await;
