@@ -284,6 +284,34 @@ fn an_empty_file_that_was_there_before_the_editor_came_to_it_is_left_alone() {
     assert!(project.exists("/new.txt"));
 }
 
+/// Neovim says yes to text edits that it leaves out, since they are for an older version.
+#[test]
+fn a_file_that_an_editor_moves_and_says_to_have_changed_stays_offered_while_it_shows_the_old_text() {
+    let project = Project::new(&format!("//- /x.txt\n{LINES}"));
+    let step = call("move_file", json!({"from": "x.txt", "to": "y.txt"}))
+        .call("edit_file", json!({"path": "y.txt", "find": "b\n", "replace": "B\n"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+    let mut client = client(&project, &model, "propose");
+    client.tolerate("window/showMessage");
+    client.open("/x.txt");
+    client.ask("Move and change it.");
+    let accept = client.send_command("askls.acceptEdits", json!({}));
+    let edit = client.wait_sent("workspace/applyEdit");
+
+    client.close("/x.txt");
+    std::fs::rename(project.path("/x.txt"), project.path("/y.txt")).unwrap();
+    client.open("/y.txt");
+    client.reply(&edit, Answer::Result(json!({"applied": true})));
+    let accepted = client.wait(&accept).unwrap();
+
+    let reason = accepted["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("y.txt was moved, but its text is as before: the editor left out the rest"),
+        "{reason}"
+    );
+    assert_eq!(offered(&mut client), ["y.txt pending"]);
+}
+
 #[test]
 fn a_file_that_an_editor_moves_without_changing_it_is_changed_by_the_next_accept() {
     let project = Project::new(&format!("//- /x.txt\n{LINES}"));

@@ -214,7 +214,13 @@ impl Session {
         match self.sees(file) {
             Sees::After => return Came::Whole,
             Sees::Before => return came_without_text(&self.workspace, file),
-            Sees::Else if file.moved_from.is_some() => return Came::Whole,
+            // Where the file is not open, an editor may hold a text that it does not tell of.
+            Sees::Else if file.moved_from.is_some() => {
+                return match self.has_moved_text(file) {
+                    true => came_without_text(&self.workspace, file),
+                    false => Came::Whole,
+                };
+            }
             Sees::Else => {}
         }
         let Some(document) = self.workspace.open_document(&file.path) else { return Came::Whole };
@@ -260,6 +266,12 @@ impl Session {
         }
     }
 
+    /// Whether a file that was moved is open at its new place with its old text.
+    fn has_moved_text(&self, file: &FileEdit) -> bool {
+        let document = self.workspace.open_document(&file.path).filter(|_| file.moved_from.is_some());
+        document.is_some() && matches!(came_without_text(&self.workspace, file), Came::Part(_))
+    }
+
     fn carried_out(&self, file: &FileEdit, watch: Option<&Watch<'_>>) -> Option<CarriedOut> {
         carried_out(file, &watch?.documents()?, self.client().encoding)
     }
@@ -274,7 +286,8 @@ impl Session {
             let wait = async { while !self.wait_for_documents(LOOK_AGAIN, is_so).await {} };
             tokio::time::timeout(TELL_LIMIT, wait).await.is_ok()
         };
-        let is_as_before = || files.iter().any(|file| self.sees(file) == Sees::Before);
+        let waits = |file: &FileEdit| self.sees(file) == Sees::Before || self.has_moved_text(file);
+        let is_as_before = || files.iter().any(|file| waits(file));
         let wait = async { while !tell().await && is_as_before() {} };
         // What has not come about then is for the caller to see.
         let _ = tokio::time::timeout(SETTLE_LIMIT, wait).await;
