@@ -423,6 +423,36 @@ test('a review closes with the question that was asked over it, and the cursor i
   stop_server()
 end)
 
+test('a question over a review that is in the last window is answered', function()
+  vim.ui.select = h.builtin_select
+  askls.setup({ cmd = h.cmd, settings = { model = 'offline' } })
+  local bufnr, client = h.open('askls')
+  vim.cmd('Ask replace `hello` with `welcome` in main.rs')
+  wait(function()
+    return question_window('2: Review')
+  end, 'the question')
+  vim.api.nvim_feedkeys('2\r', 'xt', false)
+  wait(function()
+    return question_window('2: Reject')
+  end, 'the question over the review')
+  local question = question_window('2: Reject')
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    if window ~= question and not vim.w[window].askls_from then
+      vim.api.nvim_win_close(window, true)
+    end
+  end
+  vim.api.nvim_feedkeys('2\r', 'xt', false)
+  wait(function()
+    return not question_window('2: Reject')
+  end, 'the question to go')
+  equal(1, #vim.api.nvim_list_wins(), 'windows')
+  wait(function()
+    return vim.tbl_isempty(h.result_of(client, bufnr, 'askls.showEdits').files)
+  end, 'the edits to be rejected')
+  vim.w.askls_from, vim.w.askls_document = nil, nil
+  stop_server()
+end)
+
 local pid_file = h.root .. '/.git/pid'
 
 test(':AskStop ends a turn whose model never answers', function()

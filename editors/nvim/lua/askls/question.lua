@@ -76,19 +76,21 @@ function M.ask(client_id, params)
     open = vim.tbl_filter(function(other)
       return other ~= question
     end, open)
+    -- Nothing of this may fail, since the server waits for the answer: the last window cannot be closed.
     vim.schedule(function()
       local was_in = vim.api.nvim_get_current_win() == window
-      if vim.api.nvim_win_is_valid(window) then
-        vim.api.nvim_win_close(window, true)
+      if vim.api.nvim_win_is_valid(window) and not pcall(vim.api.nvim_win_close, window, true) then
+        pcall(vim.api.nvim_buf_delete, bufnr, { force = true })
       end
       if was_in and is_about_edits and vim.api.nvim_win_is_valid(from) and vim.w[from].askls_from then
         -- The review that the question was asked over goes with it.
         local file = vim.w[from].askls_from
-        vim.api.nvim_win_close(from, true)
-        from = file
+        if pcall(vim.api.nvim_win_close, from, true) then
+          from = file
+        end
       end
       if was_in and vim.api.nvim_win_is_valid(from) then
-        vim.api.nvim_set_current_win(from)
+        pcall(vim.api.nvim_set_current_win, from)
       end
       assert(coroutine.resume(asking, choice or vim.NIL))
     end)
