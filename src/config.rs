@@ -31,6 +31,7 @@ use serde_json::{Map, Value};
 
 pub use environment::Environment;
 pub use kept_rules::KeptRules;
+pub use load::EditorSection;
 pub use schema::{Background, Edits, ShowAnswer};
 
 use schema::{Notation, Values};

@@ -30,6 +30,34 @@ const NOT_UNICODE: &str = "its value is not valid Unicode: set it again, or unse
 /// Members of the editor's section that belong to editors and their plugins.
 const EDITORS_OWN: &[&str] = &["path", "trace"];
 
+/// Its name in the settings of an editor.
+const SECTION: &str = "askls";
+
+/// What an editor says of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditorSection<'a> {
+    /// It has no settings.
+    Unset,
+    /// It has settings, none of them set.
+    Empty,
+    Members(&'a Map<String, Value>),
+    /// No section can be so.
+    Garbage,
+}
+
+impl<'a> EditorSection<'a> {
+    /// Of the section itself, or of an object that holds it.
+    pub fn of(said: &'a Value) -> Self {
+        match said.get(SECTION).unwrap_or(said) {
+            Value::Null => Self::Unset,
+            // A table of Lua without members.
+            Value::Array(members) if members.is_empty() => Self::Empty,
+            Value::Object(members) => Self::Members(members),
+            _ => Self::Garbage,
+        }
+    }
+}
+
 pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
     let settings = Settings {
         set: Default::default(),
@@ -73,24 +101,17 @@ pub(super) fn load(environment: &Environment, roots: &[PathBuf]) -> Loaded {
 
 pub(super) fn with_editor(settings: &Settings, value: &Value) -> Loaded {
     let mut layers = Layers { settings: settings.clone(), warnings: Vec::new() };
-    let mut path = String::new();
+    let path = if value.get(SECTION).is_some() { format!("{SECTION}.") } else { String::new() };
     let value = with_whole_numbers(value.clone());
-    let mut section = &value;
-    if let Some(inner) = section.get("askls") {
-        "askls.".clone_into(&mut path);
-        section = inner;
-    }
-    match section {
-        Value::Null => {}
-        // A table of Lua without members.
-        Value::Array(members) if members.is_empty() => {}
-        Value::Object(members) => {
+    match EditorSection::of(&value) {
+        EditorSection::Unset | EditorSection::Empty => {}
+        EditorSection::Members(members) => {
             for (name, value) in members.iter().filter(|(name, _)| !EDITORS_OWN.contains(&name.as_str())) {
                 let entry = Entry::new(name, value, &format!("editor settings, {path}{name}"));
                 layers.lay(entry, &Origin::Editor, Trust::Full);
             }
         }
-        _ => layers.warn(
+        EditorSection::Garbage => layers.warn(
             "editor settings",
             "must be an object with one member for each setting, such as {\"max_steps\": 20}".to_owned(),
         ),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{lsp_types::MessageType, session::Session};
 use crate::{
-    config::{Environment, Settings, Warning},
+    config::{EditorSection, Environment, Settings, Warning},
     model::{
         ModelError,
         select::{self, Chosen},
@@ -104,12 +104,10 @@ impl SettingsSource {
     /// Replaces the section, which says all that the editor's user has set. What cannot be a section changes nothing:
     /// the error says what it was.
     fn set_section(&self, section: Value) -> Result<(), NoSection> {
-        let inner = section.get("askls").unwrap_or(&section);
-        if inner.is_null() {
-            return Err(NoSection::Null);
-        }
-        if !inner.is_object() {
-            return Err(NoSection::Garbage);
+        match EditorSection::of(&section) {
+            EditorSection::Unset => return Err(NoSection::Null),
+            EditorSection::Garbage => return Err(NoSection::Garbage),
+            EditorSection::Empty | EditorSection::Members(_) => {}
         }
         lock(&self.editor).section = section;
         Ok(())

@@ -39,6 +39,10 @@ fn the_editor_changes_settings_while_it_runs() {
     for (settings, expected) in [
         (json!({"askls": {"max_steps": 8, "show_answer": "none"}}), 8),
         (json!({"max_steps": 9, "show_answer": "none"}), 9),
+        // A table of Lua without members: nothing is set any more.
+        (json!({"askls": []}), 50),
+        (json!({"max_steps": 10}), 10),
+        (json!([]), 50),
     ] {
         client.notify("workspace/didChangeConfiguration", json!({"settings": settings}));
         assert_eq!(max_steps(&mut client), expected, "{settings}");
