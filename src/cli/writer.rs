@@ -27,7 +27,7 @@ use crate::{
 use super::{
     approver::Terminal,
     printer::Printer,
-    written::{NotWritten, Written},
+    written::{NotWritten, Since, Written},
 };
 
 /// Files that a warning names; the others are counted.
@@ -149,9 +149,17 @@ impl Writer {
     pub(super) async fn report(&self, end: End) -> bool {
         let account = self.account.lock().await;
         let staged = self.files.proposal();
-        let (files, edits) = (Arc::clone(&self.files), account.written.proposal().files);
-        let look = move || edits.iter().map(|edit| Written::of(edit, files.workspace())).collect::<Vec<_>>();
-        let written = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let (files, edits) = (Arc::clone(&self.files), Arc::new(account.written.proposal().files));
+        let looked_at = Arc::clone(&edits);
+        let look =
+            move || looked_at.iter().map(|edit| Since::of(edit, files.workspace())).collect::<Vec<_>>();
+        // What was written is told whatever comes of the look at what became of it.
+        let since = tokio::task::spawn_blocking(look).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "the written files were not looked at");
+            Vec::new()
+        });
+        let mut since = since.into_iter();
+        let written: Vec<_> = edits.iter().map(|edit| Written::of(edit, since.next().flatten())).collect();
         let has_written = !written.is_empty();
         let mut not_written: Vec<_> =
             account.refused.iter().map(|(path, (_, reason))| NotWritten::new(path, reason)).collect();

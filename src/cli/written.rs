@@ -25,7 +25,7 @@ pub(super) struct Written {
 /// Why a file is not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Since {
+pub(super) enum Since {
     Deleted,
     PutBack,
     /// Some or all of what was written is not there any more.
@@ -42,8 +42,7 @@ enum Change {
 }
 
 impl Written {
-    /// Reads the file.
-    pub(super) fn of(edit: &FileEdit, workspace: &Workspace) -> Self {
+    pub(super) fn of(edit: &FileEdit, since: Option<Since>) -> Self {
         let lines = |text: &str| text.lines().count();
         let hunks = edit.hunks();
         let (change, added, removed) = match (&edit.before, &edit.after) {
@@ -56,14 +55,13 @@ impl Written {
             ),
         };
         let from = edit.moved_from.as_ref().map(ToString::to_string);
-        let since = Since::of(edit, workspace);
         Self { path: edit.path.to_string(), change, from, added, removed, since }
     }
 }
 
 impl Since {
-    /// A file that cannot be read may be what was written.
-    fn of(edit: &FileEdit, workspace: &Workspace) -> Option<Self> {
+    /// Reads the file. One that cannot be read may be what was written.
+    pub(super) fn of(edit: &FileEdit, workspace: &Workspace) -> Option<Self> {
         let text_at = |path| workspace.read(path).map(|now| now.text);
         let before = edit.before.as_ref().map(|before| &before.text);
         let is_put_back = |place| text_at(place).is_ok_and(|text| Some(&text) == before);
@@ -75,6 +73,8 @@ impl Since {
             (Ok(now), Some(after)) if *now.text == **after => None,
             (Ok(now), _) if Some(&now.text) == before && edit.moved_from.is_none() => Some(Self::PutBack),
             (Ok(now), Some(_)) if !edit.is_whole_in(&now) => Some(Self::Changed),
+            // It was deleted, and another one is in its place.
+            (Ok(_), None) => Some(Self::Changed),
             _ => None,
         }
     }
@@ -121,5 +121,39 @@ impl fmt::Display for Written {
             Some(Since::PutBack) => write!(f, ", put back since"),
             Some(Since::Changed) => write!(f, ", changed since"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::Arc};
+
+    use super::*;
+    use crate::workspace::{StagedChange, TurnFiles};
+
+    /// What is told of a deleted file, once its place holds this.
+    fn deleted(now: Option<&str>) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::write(root.join("a.txt"), "one\ntwo\n").unwrap();
+        let workspace = Arc::new(Workspace::new(vec![root.clone()]));
+        let files = TurnFiles::new(Arc::clone(&workspace));
+        let path = files.resolve("a.txt").unwrap();
+        let text = files.read(&path).unwrap().text;
+        files.show(&path, &text, std::slice::from_ref(&(0..usize::MAX)));
+        files.stage_all(vec![StagedChange::Delete { path }]).unwrap();
+        let edits = files.proposal().files;
+        fs::remove_file(root.join("a.txt")).unwrap();
+        if let Some(text) = now {
+            fs::write(root.join("a.txt"), text).unwrap();
+        }
+        Written::of(&edits[0], Since::of(&edits[0], &workspace)).to_string()
+    }
+
+    #[test]
+    fn of_a_deleted_file_it_is_told_that_one_is_there_again() {
+        assert_eq!(deleted(None), "deleted: a.txt (-2)");
+        assert_eq!(deleted(Some("one\ntwo\n")), "deleted: a.txt (-2), put back since");
+        assert_eq!(deleted(Some("other\n")), "deleted: a.txt (-2), changed since");
     }
 }
