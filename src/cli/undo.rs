@@ -95,7 +95,12 @@ fn carry_out(
     let label = visible_path(&plan.turn.label);
     let words = words(plan.direction);
     // What is left may go later, unless the user wants to get on although nothing can be done.
-    let is_passed_over = on_conflict == Some("restore");
+    let choice = match on_conflict {
+        Some("merge") => Some(OnConflict::Merge),
+        Some("restore") => Some(OnConflict::Restore),
+        _ => None,
+    };
+    let is_passed_over = choice.is_some_and(OnConflict::passes_over);
     if plan.is_settled() {
         if plan.is_open() && !is_passed_over {
             complain(&format!(
@@ -104,22 +109,24 @@ fn carry_out(
             ));
             return Ok(Exit::NotWritten);
         }
-        let why = if plan.left.is_empty() { "the files are so already" } else { "nothing of it can be had" };
-        complain(&format!("nothing was changed: \"{label}\" counts as {} now: {why}\n", words.done));
-        plan.remove_made_folders(&here().into_iter().collect::<Vec<_>>());
         checkpoints.keep_undo(plan, &[], true, workspace, now)?;
+        let done = match plan.remove_made_folders(&here().into_iter().collect::<Vec<_>>()) {
+            0 => "nothing was changed".to_owned(),
+            folders => format!("no file was changed, only {} removed", counted(folders, "empty folder")),
+        };
+        let why = if plan.left.is_empty() { "the files are so already" } else { "nothing of it can be had" };
+        complain(&format!("{done}: \"{label}\" counts as {} now: {why}\n", words.done));
         return Ok(Exit::NotWritten);
     }
     let is_whole = !plan.can_be_completed && (plan.unsaved.is_empty() || is_passed_over);
-    let on_conflict = match on_conflict {
+    let on_conflict = match (choice, on_conflict) {
         _ if plan.moved_on.is_empty() => OnConflict::Restore,
-        Some("merge") => OnConflict::Merge,
-        Some("restore") => OnConflict::Restore,
-        Some(_) => {
+        (Some(choice), _) => choice,
+        (None, Some(_)) => {
             complain("nothing was changed, as you chose\n");
             return Ok(Exit::NotWritten);
         }
-        None => {
+        (None, None) => {
             complain(&moved_on(plan, &label, workspace));
             return Ok(Exit::NotWritten);
         }
@@ -139,8 +146,8 @@ fn carry_out(
             return Ok(Exit::NotWritten);
         }
     };
-    plan.remove_made_folders(&here().into_iter().collect::<Vec<_>>());
     let kept = intent.and_then(|intent| checkpoints.conclude_undo(plan, intent, is_whole, now));
+    plan.remove_made_folders(&here().into_iter().collect::<Vec<_>>());
     let mut text = format!("{}: \"{label}\"\n", words.done);
     for file in &proposal.files {
         // Writing to a text cannot fail.

@@ -73,6 +73,22 @@ async fn an_undo_removes_the_folders_that_the_turn_made_once_they_are_empty() {
 }
 
 #[tokio::test]
+async fn an_undo_that_finds_the_files_gone_already_says_that_it_removes_their_folders() {
+    let step = call("write_file", json!({"path": "made/deep/new.txt", "text": "new\n"}));
+    let model = FakeModel::start(Wire::Chat, [step, text("Done.")]);
+    let place = Place::new(&[("a.txt", "a\n")]).with_model(&model);
+    place.run(&["ask", "--apply", "Make", "a", "file"]).await.assert_code(0);
+    fs::remove_file(place.project("made/deep/new.txt")).unwrap();
+
+    let ran = place.run(&["undo"]).await;
+
+    ran.assert_code(7).assert_stderr(
+        "no file was changed, only 2 empty folders removed: \"Make a file\" counts as undone now: the files are so already",
+    );
+    assert!(!place.project("made").exists());
+}
+
+#[tokio::test]
 async fn the_list_says_what_stands_and_what_does_not() {
     let (place, _model) = applied().await;
     place.run(&["undo"]).await.assert_code(0);

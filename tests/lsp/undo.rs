@@ -217,6 +217,11 @@ fn what_could_not_be_undone_can_be_undone_when_it_is_possible() {
     assert_eq!(refused["undone"], false, "{refused}");
     let reason = refused["reason"].as_str().unwrap();
     assert!(reason.ends_with("\"Delete it.\" can still be undone"), "{reason}");
+    // A merge gives nothing up.
+    let merged = client.command(UNDO, json!({"onConflict": "merge"}));
+    let reason = merged["reason"].as_str().unwrap();
+    assert!(reason.ends_with("\"Delete it.\" can still be undone"), "{reason}");
+    assert_eq!(merged["checkpoint"], Value::Null, "{merged}");
 
     std::fs::remove_dir(&place).unwrap();
     assert_eq!(client.command(UNDO, json!({}))["undone"], true);

@@ -50,6 +50,18 @@ pub(in crate::lsp) enum ConflictAnswer {
     Cancel,
 }
 
+impl ConflictAnswer {
+    /// See [`OnConflict::passes_over`].
+    pub(super) fn passes_over(self) -> bool {
+        let choice = match self {
+            Self::Merge => OnConflict::Merge,
+            Self::Restore => OnConflict::Restore,
+            Self::Ask | Self::Cancel => return false,
+        };
+        choice.passes_over()
+    }
+}
+
 /// What an undo or redo did.
 #[derive(Debug, Default)]
 struct Undone {
@@ -170,7 +182,7 @@ impl Session {
                     continue;
                 }
                 // As who says with the command that they want to get on.
-                let mut closed = self.close(plan, ConflictAnswer::Merge).await;
+                let mut closed = self.close(plan, ConflictAnswer::Restore).await;
                 if closed.checkpoint.is_none() {
                     return Some(closed);
                 }
@@ -232,8 +244,7 @@ impl Session {
         let mut reasons = told(&plan);
         let words = words(plan.direction);
         let is_open = plan.is_open();
-        // Who has given the answer with the command wants to get on.
-        let is_passed_over = matches!(answer, ConflictAnswer::Merge | ConflictAnswer::Restore);
+        let is_passed_over = answer.passes_over();
         if is_open && !is_passed_over {
             reasons.push(format!("\"{}\" can still be {}", plan.turn.label, words.done));
         } else if is_open {
@@ -246,9 +257,6 @@ impl Session {
             reasons.push(format!("the files are as they were {side} \"{}\" already", plan.turn.label));
         }
         let is_whole = !is_open || is_passed_over;
-        if is_whole {
-            plan.remove_made_folders(&self.open_besides(&[]));
-        }
         let checkpoint = self.keep_undo(plan, Vec::new(), is_whole).await;
         Undone { checkpoint, reasons, ..Undone::default() }
     }
@@ -296,7 +304,6 @@ impl Session {
         if done.is_empty() {
             return Undone { reasons, ..Undone::default() };
         }
-        plan.remove_made_folders(&self.open_besides(&done));
         self.add_news(&plan.turn.thread, news(&plan, &done));
         let label = plan.turn.label.clone();
         let checkpoint = self.keep_undo(plan, done.clone(), is_whole).await;

@@ -95,6 +95,7 @@ impl Session {
         }
     }
 
+    /// Writes the record, and then removes the folders that were made for what is not there any more.
     pub(super) async fn keep_undo(
         self: &Arc<Self>,
         plan: UndoPlan,
@@ -102,11 +103,17 @@ impl Session {
         is_whole: bool,
     ) -> Option<String> {
         let session = Arc::clone(self);
-        let keep = move || match session.checkpoints()? {
-            Some(checkpoints) => {
-                checkpoints.keep_undo(&plan, &done, is_whole, &session.workspace, SystemTime::now())
+        let keep = move || {
+            let kept = session.checkpoints().and_then(|checkpoints| match checkpoints {
+                Some(checkpoints) => {
+                    checkpoints.keep_undo(&plan, &done, is_whole, &session.workspace, SystemTime::now())
+                }
+                None => Ok(None),
+            });
+            if !done.is_empty() || is_whole && matches!(kept, Ok(Some(_))) {
+                plan.remove_made_folders(&session.open_besides(&done));
             }
-            None => Ok(None),
+            kept
         };
         let kept = tokio::task::spawn_blocking(keep).await;
         match kept.unwrap_or_else(|error| Err(std::io::Error::other(error))) {

@@ -53,8 +53,7 @@ pub(super) fn told(plan: &UndoPlan) -> Vec<String> {
 /// Whether nothing of the turn waits for another undo. Another editor may hold an edit unsaved, unless who has given the
 /// answer with the command knows better; what could not be done may be possible later.
 pub(super) fn is_certain(plan: &UndoPlan, answer: ConflictAnswer) -> bool {
-    let is_saved =
-        plan.unsaved.is_empty() || matches!(answer, ConflictAnswer::Merge | ConflictAnswer::Restore);
+    let is_saved = plan.unsaved.is_empty() || answer.passes_over();
     is_saved && !plan.can_be_completed
 }
 

@@ -39,6 +39,14 @@ pub enum OnConflict {
     Restore,
 }
 
+impl OnConflict {
+    /// Whether who has given this answer beforehand wants to get on although nothing can be done about a turn, or some of
+    /// it: the turn counts as taken back then. A merge gives up nothing.
+    pub fn passes_over(self) -> bool {
+        self == Self::Restore
+    }
+}
+
 /// How a turn can be taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoPlan {
@@ -98,14 +106,13 @@ impl UndoPlan {
     }
 
     /// Removes folders that were made for what is taken back and hold nothing any more, but none with a place in it that is
-    /// `in_use`: a file that an editor may save there, or where somebody stands.
-    pub fn remove_made_folders(&self, in_use: &[PathBuf]) {
+    /// `in_use`: a file that an editor may save there, or where somebody stands. Gives how many were removed.
+    pub fn remove_made_folders(&self, in_use: &[PathBuf]) -> usize {
         let is_used = |folder: &PathBuf| in_use.iter().any(|place| place.starts_with(folder));
         // Those below come after those above them.
-        for folder in self.made_folders.iter().rev().filter(|folder| !is_used(folder)) {
-            // Fails for one that is not empty.
-            let _ = fs::remove_dir(folder);
-        }
+        let unused = self.made_folders.iter().rev().filter(|folder| !is_used(folder));
+        // Fails for one that is not empty.
+        unused.filter(|folder| fs::remove_dir(folder).is_ok()).count()
     }
 
     /// Nothing has to be done or decided: the files are as before already, or cannot be taken back.
