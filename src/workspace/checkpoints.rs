@@ -67,9 +67,12 @@ struct Noted {
     mode: Option<u32>,
     /// See [`record::FileRecord::made_folders`].
     made_folders: usize,
+    /// Of the look, one more each time.
+    number: u64,
 }
 
-/// Files of which something is noted: more than an editor has in hand at once.
+/// Files of which something is noted: more than an editor has in hand at once. What it was asked for longest ago, and has
+/// refused or left out since, makes way.
 const MAX_NOTED: usize = 10_000;
 
 /// Which way a turn is taken.
@@ -114,14 +117,16 @@ impl Checkpoints {
         let found = edits.iter().filter(|edit| edit.comes_or_goes()).map(|edit| {
             let deleted = edit.path.disk().filter(|_| edit.after.is_none());
             let made_folders = record::missing_folders(edit);
-            (edit.path.clone(), Noted { mode: deleted.and_then(intent::mode), made_folders })
+            (edit.path.clone(), Noted { mode: deleted.and_then(intent::mode), made_folders, number: 0 })
         });
-        let found: Vec<_> = found.collect();
+        let found: Vec<_> = found.take(MAX_NOTED).collect();
         let mut noted = self.noted();
-        for (path, now) in found {
-            if noted.len() < MAX_NOTED || noted.contains_key(&path) {
-                noted.insert(path, now);
-            }
+        let number = noted.values().map(|noted| noted.number).max().unwrap_or_default() + 1;
+        noted.extend(found.into_iter().map(|(path, now)| (path, Noted { number, ..now })));
+        if let Some(too_many) = noted.len().checked_sub(MAX_NOTED) {
+            let mut oldest: Vec<_> = noted.iter().map(|(path, noted)| (noted.number, path.clone())).collect();
+            oldest.sort();
+            oldest.iter().take(too_many).for_each(|(_, path)| _ = noted.remove(path));
         }
     }
 
@@ -269,7 +274,7 @@ impl Checkpoints {
         for edit in done {
             let mut file = record::file(&self.store, edit, workspace, now)?;
             let noted = self.noted().remove(&edit.path).filter(|_| edit.comes_or_goes());
-            Noted { mode: file.mode, made_folders: file.made_folders } = noted.unwrap_or_default();
+            Noted { mode: file.mode, made_folders: file.made_folders, .. } = noted.unwrap_or_default();
             files.push(file);
         }
         self.store.write_record(&Record::new(kind, turn, undoes, files, now), now)

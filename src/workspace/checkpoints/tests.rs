@@ -104,6 +104,26 @@ impl Journal {
     }
 }
 
+#[test]
+fn what_was_seen_before_an_edit_is_kept_however_many_an_editor_has_refused_before() {
+    let journal = Journal::new(&[]);
+    let (checkpoints, project) = (journal.open(), &journal.project);
+    let new = |path: &str| FileEdit::of(&project.path(path), None, Some("N\n".to_owned()));
+    let refused: Vec<_> = (0..MAX_NOTED).map(|number| new(&format!("{number}.txt"))).collect();
+    checkpoints.note_before(&refused);
+
+    let edit = new("made/new.txt");
+    checkpoints.note_before(std::slice::from_ref(&edit));
+    project.write("made/new.txt", "N\n");
+    let mark = TurnMark::new(&ThreadId::from("t"), "turn");
+    checkpoints.keep(&mark, &[edit], &project.workspace, journal.now).unwrap();
+
+    let plan = journal.plan(Direction::Undo).unwrap();
+    fs::remove_file(project.root.join("made/new.txt")).unwrap();
+    assert_eq!(plan.remove_made_folders(&[]), 1);
+    assert_eq!(checkpoints.noted().len(), MAX_NOTED - 1);
+}
+
 fn check(actual: &str, expect: Expect) {
     expect.assert_eq(actual);
 }
