@@ -3,16 +3,19 @@
 use std::{
     io::Read as _,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Child, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::environment;
 
 /// Longest that git may take; a longer history counts as one that cannot be looked through.
 const MAX_TIME: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether git, which has closed its output, has ended: that takes it no time.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// Bytes of names that are looked through.
 const MAX_BYTES: u64 = 4 << 20;
@@ -52,6 +55,7 @@ pub(crate) fn git_names(folder: &Path, words: &[String]) -> Option<Vec<PathBuf>>
         command.env_remove(name);
     }
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
+    let start = Instant::now();
     let mut child = command.spawn().ok()?;
     let mut output = child.stdout.take()?;
     let (sender, read) = mpsc::channel();
@@ -66,14 +70,26 @@ pub(crate) fn git_names(folder: &Path, words: &[String]) -> Option<Vec<PathBuf>>
         Err(_) => None,
     };
     let bytes = bytes.filter(|bytes| u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES));
-    if bytes.is_none() {
+    let has_told = bytes.is_some() && ends_well(&mut child, start);
+    if !has_told {
         // It may have ended meanwhile.
         let _ = child.kill();
+        let _ = child.wait();
     }
-    let has_told = child.wait().is_ok_and(|status| status.success());
     let text = String::from_utf8(bytes.filter(|_| has_told)?).ok()?;
     let names = text.split(['\0', '\n']).filter(|name| !name.is_empty());
     Some(names.map(|name| top.join(name)).collect())
+}
+
+/// Whether git, which has closed its output, ends in the rest of its time, and well.
+fn ends_well(child: &mut Child, start: Instant) -> bool {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) if start.elapsed() < MAX_TIME => thread::sleep(LOOK_AGAIN),
+            Ok(None) | Err(_) => return false,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +108,18 @@ mod tests {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let names = git_names(folder, &words)?;
         Some(names.iter().map(|name| name.strip_prefix(folder).unwrap().display().to_string()).collect())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_git_that_has_closed_its_output_and_runs_on_is_not_waited_for() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let start = Instant::now().checked_sub(MAX_TIME).unwrap();
+        assert!(!ends_well(&mut child, start));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let mut child = Command::new("true").spawn().unwrap();
+        assert!(ends_well(&mut child, Instant::now()));
     }
 
     #[test]
