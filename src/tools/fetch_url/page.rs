@@ -136,7 +136,7 @@ fn wide(start: &[u8], charset: Option<&str>) -> Option<&'static Encoding> {
     // Of an English page nearly all, of one in Chinese those of its marks and numbers.
     let most = |zeros: usize, others: usize| count > 1 && zeros * 5 >= count * 4 && others * 5 <= count;
     match said {
-        _ if first + second == 0 && std::str::from_utf8(start).is_ok() => None,
+        _ if first + second == 0 && is_utf8(start, start.len() >= LOOKED_AT) => None,
         Some(said) if said == UTF_16LE && second >= first => Some(UTF_16LE),
         Some(said) if said == UTF_16BE && first >= second => Some(UTF_16BE),
         _ if most(second, first) => Some(UTF_16LE),
@@ -153,16 +153,16 @@ fn decoded<'a>(body: &'a [u8], charset: Option<&str>) -> Cow<'a, str> {
     let said = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
     // What has two bytes a character was seen to have them.
     let said = said.filter(|encoding| ![UTF_16LE, UTF_16BE].contains(encoding));
-    let encoding = said.or_else(|| said_inside(body)).unwrap_or_else(|| {
-        match std::str::from_utf8(body) {
-            Ok(_) => UTF_8,
-            // Cut within a character.
-            Err(error) if error.error_len().is_none() => UTF_8,
-            Err(_) => WINDOWS_1252,
-        }
-    });
+    let encoding = said
+        .or_else(|| said_inside(body))
+        .unwrap_or_else(|| if is_utf8(body, true) { UTF_8 } else { WINDOWS_1252 });
     // A byte order mark beats what is said.
     encoding.decode(body).0
+}
+
+/// Whether this is UTF-8, of which the last character may be cut off where the text `is_cut`.
+fn is_utf8(bytes: &[u8], is_cut: bool) -> bool {
+    std::str::from_utf8(bytes).map_or_else(|error| is_cut && error.error_len().is_none(), |_| true)
 }
 
 /// The character set that HTML or XML names at its beginning.
@@ -227,6 +227,10 @@ mod tests {
         }
         assert_eq!(text(b"\x8a\x9e\x65\xe5", "text/plain; charset=utf-16be"), "語日");
         assert_eq!(text(b"\x9e\x8a\xe5\x65", "text/plain; charset=utf-16le"), "語日");
+        assert_eq!(text(b"\x65\xe5", "text/plain; charset=utf-16be"), "日");
+        // What is looked at ends within a character.
+        let long = "日".repeat(LOOKED_AT);
+        assert_eq!(text(long.as_bytes(), "text/plain; charset=utf-16"), long);
         assert_eq!(text(b"one byte each", "text/plain; charset=utf-16le"), "one byte each");
         assert_eq!(text("größ".as_bytes().strip_suffix(b"\x9f").unwrap(), ""), "grö\u{fffd}");
     }

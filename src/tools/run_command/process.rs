@@ -75,6 +75,8 @@ pub(super) struct Finished {
     /// What is to be said of what came to be meanwhile, and of hidden files that the output names. Of a cancelled command the turn
     /// does not wait for it.
     pub(super) notes: String,
+    /// Whether they say what of the sandbox was in its way.
+    pub(super) is_explained: bool,
 }
 
 impl Finished {
@@ -148,7 +150,14 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
     }
     if cancel.is_cancelled() {
         let record = running.leave_behind(tasks, line.keeper.map(|(_, plan)| plan)).await;
-        return Ok(Finished { ended, record, duration, left: Left::All, notes: String::new() });
+        return Ok(Finished {
+            ended,
+            record,
+            duration,
+            left: Left::All,
+            notes: String::new(),
+            is_explained: false,
+        });
     }
     let there_were_more = running.end_tree().await;
     if let Ended::Exited(_) = ended {
@@ -170,15 +179,17 @@ pub(super) async fn run(line: CommandLine, watch: Watch<'_>) -> Result<Finished,
         Ended::TimedOut | Ended::Cancelled => Left::All,
     };
     let record = running.recorder.finish().await;
+    let mut is_explained = false;
     if let Some((_, plan)) = &line.keeper {
         notes.extend(plan.arrived().await);
-        let said = plan.hidden_in(&record.text);
-        notes.extend(match said {
+        let hidden = match plan.hidden_in(&record.text) {
             None => unsaid(&line, plan).await,
             said => said,
-        });
+        };
+        is_explained = hidden.is_some();
+        notes.extend(hidden);
     }
-    Ok(Finished { ended, record, duration, left, notes })
+    Ok(Finished { ended, record, duration, left, notes, is_explained })
 }
 
 fn not_started(line: &CommandLine, error: &dyn fmt::Display) -> ToolError {

@@ -69,7 +69,7 @@ impl Report {
             let output = &finished.record.text;
             let hint = match finished.has_failed() {
                 // What is known for certain is told already.
-                true if finished.notes.contains(sandbox::UNSANDBOXED) => None,
+                true if finished.is_explained => None,
                 true => sandbox::hint(output, network, self.reaches_out),
                 false => sandbox::kept_settings(output).map(str::to_owned),
             };
