@@ -196,6 +196,7 @@ impl<'w> Line<'w> {
             Does::Unknown(_) => true,
             Does::Known(subcommand) => match subcommand.name {
                 "bisect" | "submodule" => self.words.iter().any(|word| matches!(*word, "run" | "foreach")),
+                "clone" => has_option(self.words, "u", "bcjo", &["--upload-pack"]),
                 "filter-branch" => true,
                 _ => false,
             },
@@ -253,7 +254,12 @@ impl<'w> Line<'w> {
         let mut effects = Effects::default();
         match writes {
             Writes::Nothing => {}
-            Writes::Operands => effects.writes = owned(&mut self.operands()),
+            // What is made in an operand is another file than that.
+            Writes::Operands => {
+                let made = self.operands().flat_map(|word| [word.to_owned(), format!("{word}/.git")]);
+                effects.writes = made.collect();
+            }
+            Writes::Named => effects.writes = configuration::files(self.words),
             Writes::Removes => effects.removes = owned(&mut self.operands()),
             Writes::Moves => {
                 effects.removes = owned(&mut self.operands());
@@ -381,7 +387,10 @@ fn is_cut_short(word: &str, option: &str) -> bool {
 
 fn has_option(words: &[&str], letters: &str, valued: &str, long: &[&str]) -> bool {
     let is_one = |word: &&str| match word.strip_prefix('-') {
-        Some(rest) if rest.starts_with('-') => long.iter().any(|long| is_cut_short(word, long)),
+        Some(rest) if rest.starts_with('-') => {
+            let name = word.split_once('=').map_or(*word, |(name, _)| name);
+            long.iter().any(|long| is_cut_short(name, long))
+        }
         Some(rest) => rest.chars().take_while(|c| !valued.contains(*c)).any(|c| letters.contains(c)),
         None => false,
     };

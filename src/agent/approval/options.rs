@@ -55,7 +55,11 @@ const OPTIONS: &[(&str, &[&str], Does)] = &[
     ("gawk", &["-d", "-o", "-p"], Writes),
     ("gcc", &["-o"], Writes),
     ("gdb", &["-ex", "-x", "--command", "--eval-command"], Runs),
-    ("git", &["--output", "-o", "--output-directory"], Writes),
+    (
+        "git",
+        &["--export-marks", "--git-dir", "--output", "-o", "--output-directory", "--separate-git-dir"],
+        Writes,
+    ),
     (
         "git",
         &[

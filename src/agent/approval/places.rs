@@ -235,10 +235,13 @@ impl Judge<'_> {
     pub(super) fn only_makes_folders(&self, texts: &[&str], folders: &[PathBuf]) -> bool {
         let ["mkdir", words @ ..] = texts else { return false };
         let (options, paths): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
+        // A pattern behind it would give a name that begins so as an option.
+        let may_be_option = |path: &str| path.split('/').any(|part| part.starts_with('-'));
         let is_plain = |path: &&str| {
-            folders.iter().all(|folder| {
-                matches!(self.ground.place_in(folder, path), Place::Inside { nature: Nature::Plain, .. })
-            })
+            !may_be_option(path)
+                && folders.iter().all(|folder| {
+                    matches!(self.ground.place_in(folder, path), Place::Inside { nature: Nature::Plain, .. })
+                })
         };
         self.policy.approvals >= Approvals::Edits
             && options.iter().all(|option| matches!(*option, "-p" | "-v" | "-pv" | "--parents"))

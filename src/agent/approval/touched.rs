@@ -115,6 +115,14 @@ pub(super) fn touched(command: &Opened) -> Touched {
     touched
 }
 
+/// Whether an option may have a program read or write more than its words name.
+pub(super) fn heeds_options(program: &str) -> bool {
+    READING_BELOW.iter().any(|(reader, ..)| *reader == program)
+        || options::may_write(program)
+        || EDITORS.iter().any(|(editor, ..)| *editor == program)
+        || matches!(program, "sort" | "wc" | "du")
+}
+
 /// How many words are no options, and no value of one if each takes what follows it.
 fn without_values(words: &[&str]) -> usize {
     let before = std::iter::once(&"").chain(words);

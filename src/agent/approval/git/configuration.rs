@@ -1,6 +1,6 @@
 //! What `git config` and `git remote` show of git's settings.
 
-use super::{super::readers::Reading, commits::names_alone};
+use super::{super::readers::Reading, commits::names_alone, is_cut_short};
 
 /// Options that change how a setting is shown, or in which of the files it is looked for.
 const OPTIONS: &[&str] = &[
@@ -58,6 +58,21 @@ pub(super) fn config(words: &[&str]) -> Option<Reading> {
         _ => false,
     };
     only_reads.then(names_alone)
+}
+
+/// The files of settings that the words of `git config` name.
+pub(super) fn files(words: &[&str]) -> Vec<String> {
+    let mut files = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).copied();
+        let (name, joined) = word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+        if name == "-f" || is_cut_short(name, "--file") {
+            files.extend(joined.or(next));
+        } else {
+            files.extend(word.strip_prefix("-f"));
+        }
+    }
+    files.into_iter().map(str::to_owned).collect()
 }
 
 /// `git remote` as far as it shows what the settings say and asks no other machine.

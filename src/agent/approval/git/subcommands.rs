@@ -41,6 +41,8 @@ pub(super) enum Writes {
     Moves,
     /// Its operands, or what lies in them.
     Operands,
+    /// A file that one of its options names.
+    Named,
     /// Any.
     Sweeps,
     /// Any, and perhaps its operands are gone afterwards.
@@ -89,6 +91,9 @@ const fn talks(name: &'static str, stands_for: &'static [&'static str]) -> Subco
 /// Shows hunks, and asks which of them are meant.
 const BY_PATCH: Shows = Shows::With { letters: "p", valued: "", long: &["--patch"] };
 
+/// A format may ask for the text of what a name leads to.
+const BY_FORMAT: Shows = Shows::With { letters: "", valued: "", long: &["--format"] };
+
 const TABLE: &[Subcommand] = &[
     Subcommand {
         name: "add",
@@ -105,7 +110,7 @@ const TABLE: &[Subcommand] = &[
     Subcommand { talks: Talks::With(&["--remote"]), runs: true, ..prints("archive") },
     Subcommand { shows: Shows::Prints, runs: true, looks: &["log"], ..sweeps("bisect") },
     prints("blame"),
-    plain("branch"),
+    Subcommand { shows: BY_FORMAT, ..plain("branch") },
     Subcommand { writes: Writes::Operands, looks: &["list-heads", "verify"], ..copies("bundle") },
     prints("cat-file"),
     plain("check-attr"),
@@ -134,7 +139,7 @@ const TABLE: &[Subcommand] = &[
     },
     plain("commit-graph"),
     Subcommand { stands_for: &["commit"], ..plain("commit-tree") },
-    plain("config"),
+    Subcommand { writes: Writes::Named, ..plain("config") },
     plain("count-objects"),
     Subcommand { runs: true, ..plain("credential") },
     talks("cvsimport", &[]),
@@ -150,7 +155,7 @@ const TABLE: &[Subcommand] = &[
     talks("fetch", &[]),
     talks("fetch-pack", &["fetch"]),
     Subcommand { shows: Shows::Prints, runs: true, ..sweeps("filter-branch") },
-    plain("for-each-ref"),
+    Subcommand { shows: BY_FORMAT, ..plain("for-each-ref") },
     Subcommand { writes: Writes::Sweeps, ..prints("format-patch") },
     plain("fsck"),
     plain("gc"),
@@ -167,7 +172,7 @@ const TABLE: &[Subcommand] = &[
     plain("ls-files"),
     talks("ls-remote", &[]),
     plain("ls-tree"),
-    plain("mailinfo"),
+    Subcommand { writes: Writes::Operands, ..plain("mailinfo") },
     Subcommand { talks: Talks::With(&["run", "start", "register"]), ..plain("maintenance") },
     sweeps("merge"),
     plain("merge-base"),
@@ -242,14 +247,14 @@ const TABLE: &[Subcommand] = &[
     },
     sweeps("switch"),
     plain("symbolic-ref"),
-    plain("tag"),
+    Subcommand { shows: BY_FORMAT, ..plain("tag") },
     prints("unpack-file"),
     Subcommand { shows: Shows::Copies, ..plain("update-index") },
     Subcommand { stands_for: &["branch", "tag", "reset"], ..plain("update-ref") },
     plain("var"),
     plain("verify-commit"),
     plain("verify-pack"),
-    plain("verify-tag"),
+    Subcommand { shows: BY_FORMAT, ..plain("verify-tag") },
     plain("version"),
     prints("whatchanged"),
     Subcommand { writes: Writes::Operands, looks: &["list"], ..copies("worktree") },

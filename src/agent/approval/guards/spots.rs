@@ -6,11 +6,11 @@ use crate::{
     agent::approval::{
         command::Judge,
         git,
-        opened::Opened,
+        opened::{Opened, file_name},
         places::add_new,
         readers,
         rules::Rule,
-        touched::{Touched, touched},
+        touched::{Touched, heeds_options, touched},
     },
     tools::CommandText,
     workspace::place::{Below, Place},
@@ -24,6 +24,15 @@ pub(super) struct Placed<'c> {
     pub(super) only: Vec<String>,
     /// Whether the text has gone to a folder that is not known.
     pub(super) is_lost: bool,
+}
+
+/// See [`Judge::may_be_given_option`].
+const GIVES_OPTION: &str = "is given the names of files, of which one may be an option";
+
+/// Whether a command may make files or folders, whatever their names are.
+fn makes_names(command: &Opened) -> bool {
+    let goes = matches!(command.texts().first(), Some(&("cd" | "pushd" | "popd")));
+    !command.writes.is_empty() || !goes && readers::as_written(command).is_none()
 }
 
 /// Where the words of a command lead.
@@ -52,7 +61,7 @@ impl Judge<'_> {
         let mut folders: Vec<PathBuf> = self.ground.folder(command.folder.as_deref()).into_iter().collect();
         let mut is_lost = folders.is_empty();
         let mut placed = Vec::new();
-        let mut feeding = None;
+        let (mut feeding, mut may_make) = (None, false);
         for whole in commands {
             let found = if is_about_paths { self.found(whole, feeding, &folders) } else { None };
             for (depth, command) in whole.all().into_iter().enumerate() {
@@ -69,6 +78,10 @@ impl Judge<'_> {
                     }
                     None => {}
                 }
+                if is_about_paths && self.may_be_given_option(command, &folders, may_make) {
+                    spots.reads_unseen = spots.reads_unseen.or(Some(GIVES_OPTION));
+                    spots.writes_unseen = spots.writes_unseen.or(Some(GIVES_OPTION));
+                }
                 placed.push(Placed { command, touched: spots, only, is_lost });
                 // Where the last one of them goes nothing runs.
                 if command.texts().first() == Some(&"cd") {
@@ -78,9 +91,26 @@ impl Judge<'_> {
                     }
                 }
             }
+            may_make |= whole.all().into_iter().any(makes_names);
             feeding = Some(whole);
         }
         placed
+    }
+
+    /// Whether a pattern of a command may give it an option by which it touches more: one of the names that are there, or
+    /// of those that the line makes before it.
+    fn may_be_given_option(&self, command: &Opened, folders: &[PathBuf], may_make: bool) -> bool {
+        let program = command.words.first().map_or("", |word| file_name(&word.text));
+        let mut patterns =
+            command.words.iter().filter(|word| word.is_glob && word.text.starts_with(['*', '?', '[']));
+        let is_option = |name: &String| name.starts_with('-');
+        heeds_options(program)
+            && patterns.any(|word| {
+                may_make
+                    || folders.iter().any(|folder| {
+                        self.ground.expand(folder, &word.text).is_none_or(|names| names.iter().any(is_option))
+                    })
+            })
     }
 
     /// What readers show that `find` runs or hands names to, with how the names of the found files end; `None` where that

@@ -102,6 +102,10 @@ fn scan(program: &str) -> Option<()> {
                 if !is_number && !is_name || REACHES_FURTHER.contains(&name) {
                     return None;
                 }
+                // Where a loop begins, too, it may print into a file.
+                if matches!(name, "print" | "printf") && open.contains(&CONDITION) {
+                    return None;
+                }
                 is_condition = CONDITIONS.contains(&name);
                 before = if NO_VALUES.contains(&name) { Before::Unclear } else { Before::Value };
                 rest = after;
@@ -222,6 +226,8 @@ mod tests {
             "{print > \"f\"}",
             "{print $1>\"f\"}",
             "{print >> \"f\"}",
+            "BEGIN{for(print \"x\" > \"f\";0;);}",
+            "BEGIN{for(;!i++;printf(\"x\") > \"f\");}",
             "{print | \"sh\"}",
             "{print |& \"sh\"}",
             "{\"date\" | getline x}",

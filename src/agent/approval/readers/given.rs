@@ -105,9 +105,14 @@ impl Reader {
         if operands.is_empty() && reading.below != Below::None {
             operands.push(".");
         }
-        let included =
-            options.iter().filter(|(option, _)| *option == "include").filter_map(|(_, value)| *value);
-        reading.only = ends(&included.map(str::to_owned).collect::<Vec<_>>());
+        // What none of them is about is left out only where the first of them names what is meant.
+        let limits =
+            || options.iter().filter(|(option, _)| matches!(*option, "exclude" | "exclude-from" | "include"));
+        if limits().next().is_some_and(|(option, _)| *option == "include") {
+            let included =
+                limits().filter(|(option, _)| *option == "include").filter_map(|(_, value)| *value);
+            reading.only = ends(&included.map(str::to_owned).collect::<Vec<_>>());
+        }
         reading.paths = operands.into_iter().filter(|word| *word != "-").map(str::to_owned).collect();
         Some(reading)
     }

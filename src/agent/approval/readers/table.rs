@@ -197,7 +197,8 @@ pub(super) const READERS: &[Reader] = &[
     reader("uptime", "p", "", Operands::None),
     Reader { most: 1, ..reader("xxd", "bcEeipsu", "lsgco", Operands::Paths) },
     Reader { long: &["canonical"], ..reader("hexdump", "bcCdovx", "ns", Operands::Paths) },
-    reader("od", "bcdfilosvx", "AjNtw", Operands::Paths),
+    // A width stands at once behind its letter, or not at all.
+    reader("od", "bcdfilosvwx", "AjNt", Operands::Paths),
     reader("strings", "af", "nt", Operands::Paths),
     Reader {
         long: &["output-separator=", "separator=", "table"],

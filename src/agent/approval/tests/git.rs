@@ -124,6 +124,8 @@ const SHOWING: &[&str] = &[
     "cd src && git show HEAD~2:docs/key",
     "git stash show -p -u",
     "git stash show -p --include-untracked",
+    "git tag tt BLOB && git for-each-ref --format='%(raw)' refs/tags/tt",
+    "git tag tu BLOB && git tag -l --format='%(raw)' tu",
     "git whatchanged -p",
     "git rev-list --all | xargs git show",
 ];
@@ -505,6 +507,9 @@ fn a_denied_subcommand_does_not_pass_under_another_name() {
             "/usr/lib/git-core/git-push origin",
             "/usr/lib/git-core/git push origin",
             "git-send-pack origin",
+            "git clone -u 'git push origin main;git-upload-pack' . x",
+            "git clone -qu 'git push' . x",
+            "git clone --upload-p='git push' . x",
             "git bisect run git push",
             "git submodule foreach 'git push'",
             "git rebase -x 'git push' main",
@@ -533,6 +538,9 @@ fn a_denied_subcommand_does_not_pass_under_another_name() {
             /usr/lib/git-core/git-push origin => deny: the user's rule `command: git push` forbids it
             /usr/lib/git-core/git push origin => deny: the user's rule `command: git push` forbids it
             git-send-pack origin => ask: the rule `command: git push` in deny may be about it: git send-pack does what git push does; with a yes it runs all the same [exactly: git-send-pack origin]
+            git clone -u 'git push origin main;git-upload-pack' . x => ask: the rule `command: git push` in deny may be about it: a text in it may run what it names; with a yes it runs all the same [exactly: git clone -u 'git push origin main;git-upload-pack' . x]
+            git clone -qu 'git push' . x => ask: the rule `command: git push` in deny may be about it: a text in it may run what it names; with a yes it runs all the same [exactly: git clone -qu 'git push' . x]
+            git clone --upload-p='git push' . x => ask: the rule `command: git push` in deny may be about it: a text in it may run what it names; with a yes it runs all the same [exactly: git clone --upload-p='git push' . x]
             git bisect run git push => ask: the rule `command: git push` in deny may be about it: a text in it may run what it names; with a yes it runs all the same [exactly: git bisect run git push]
             git submodule foreach 'git push' => ask: the rule `command: git push` in deny may be about it: a text in it may run what it names; with a yes it runs all the same [exactly: git submodule foreach 'git push']
             git rebase -x 'git push' main => ask: the rule `command: git push` in deny may be about it: a text in it may run what it names; with a yes it runs all the same [exactly: git rebase -x 'git push' main]
@@ -632,6 +640,16 @@ fn files_that_may_not_be_changed_are_not_changed_by_git() {
         "git stash",
         "git lfs checkout",
         "git rm docs/key",
+        "git config -f docs/key a.b c",
+        "git config -fdocs/key a.b c",
+        "git config --file=docs/key a.b c",
+        "git config --fil docs/key a.b c",
+        "git mailinfo docs/a docs/b",
+        "git fast-export --export-marks=docs/m HEAD",
+        "git fast-export --export-marks docs/m HEAD",
+        "git init --separate-git-dir=docs/sep z",
+        "git init docs",
+        "git --git-dir=docs/gg init",
     ] {
         assert_ne!(shown(&place.run(line)), "allow", "{line}");
     }

@@ -19,6 +19,9 @@ fn files_that_may_not_be_read_are_not_read_by_commands() {
             "tar -cf x docs",
             "grep -r x .",
             "grep -r x src",
+            "mkdir ./-r && grep -h x *",
+            "touch ./-r; grep -h x *",
+            "ls; grep -h x *.txt",
             "find . -type f | xargs cat",
             "cd $x; cat c.md",
             "for f in docs/*; do cat $f; done",
@@ -51,6 +54,9 @@ fn files_that_may_not_be_read_are_not_read_by_commands() {
             tar -cf x docs => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: tar -cf x docs]
             grep -r x . => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: grep -r x .]
             grep -r x src => allow
+            mkdir ./-r && grep -h x * => ask: the rule `read: docs/**` in deny may be about it: it is given the names of files, of which one may be an option; with a yes it runs all the same [exactly: mkdir ./-r && grep -h x *]
+            touch ./-r; grep -h x * => ask: the rule `read: docs/**` in deny may be about it: it is given the names of files, of which one may be an option; with a yes it runs all the same [exactly: touch ./-r; grep -h x *]
+            ls; grep -h x *.txt => allow
             find . -type f | xargs cat => ask: the rule `read: docs/**` in deny may be about it: it shows what lies below a folder; with a yes it runs all the same [exactly: find . -type f | xargs cat]
             cd $x; cat c.md => ask: the rule `read: docs/**` in deny may be about it: it goes to a folder that is not known; with a yes it runs all the same [exactly: cd $x; cat c.md]
             for f in docs/*; do cat $f; done => ask: the rule `read: docs/**` in deny may be about it: it uses values that are not known; with a yes it runs all the same [exactly: for f in docs/*; do cat $f; done]

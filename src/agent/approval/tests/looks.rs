@@ -59,6 +59,9 @@ fn a_look_needs_no_question() {
         "[ -d src ]",
         "printf '%s\\n' a",
         "grep --max-count 3 X a.txt",
+        "grep -rn --include='*.rs' --exclude='*_test.rs' X .",
+        "od -c -w a.txt",
+        "mkdir -p out/b-c && ls *",
     ] {
         assert_eq!(shown(&place.run(text)), "allow", "{text}");
     }
@@ -153,6 +156,10 @@ fn a_look_that_writes_runs_or_may_show_a_secret_asks() {
         "column -t .env",
         "comm a.txt .env",
         "grep --colour X .env",
+        "grep -rn --exclude='*.min.js' --include='*.rs' X .",
+        "mkdir ./--pre=sh && rg X *",
+        "mkdir -p ./-ob.txt && sort *.txt",
+        "od -c -w .env",
         "grep --color X .env",
         "diff --color a.txt .env",
         "env cat .env",
