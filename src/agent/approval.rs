@@ -182,8 +182,7 @@ impl ApprovalPolicy {
         let is_allowed = self.approvals >= least || is_ruled;
         if let Some(command) = &facts.access.command {
             let is_held = facts.access.is_held;
-            // So many files that not all of them are looked at may hold one that is not hidden.
-            let hides_secrets = facts.access.hides_secrets && ground.is_surveyed();
+            let hides_secrets = facts.access.hides_secrets;
             let judge =
                 Judge { policy: self, grants, ground, is_granted, is_allowed, is_held, hides_secrets };
             let decision = judge.decide(command);

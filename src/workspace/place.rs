@@ -3,7 +3,7 @@
 //! alone does not tell to be a secret.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     fs,
     path::{Path, PathBuf},
 };
@@ -158,10 +158,35 @@ const fn by_secret(is_secret: bool) -> Nature {
 
 /// Whether a command that shows what lies below `path` would show a secret, or more than can be looked through.
 pub fn shows_secrets(path: &Path, below: Below) -> bool {
-    if below == Below::None {
+    let is_link = |entry: &ignore::DirEntry| entry.depth() > 0 && entry.path_is_symlink();
+    let mut walked = 0;
+    shown(path, below).any(|entry| {
+        walked += 1;
+        walked > MAX_WALKED
+            || entry.is_ok_and(|entry| {
+                secrets::is_secret(entry.path()) || below == Below::Linked && is_link(&entry)
+            })
+    })
+}
+
+/// The same of what lies in these `places` alone; of the secrets those count whose paths are `read`.
+pub fn shows_secrets_in(path: &Path, below: Below, places: &[PathBuf], read: &dyn Fn(&Path) -> bool) -> bool {
+    let is_near = |place: &&PathBuf| place.starts_with(path) || path.starts_with(place);
+    let places: HashSet<&Path> = places.iter().filter(is_near).map(PathBuf::as_path).collect();
+    if places.is_empty() {
         return false;
     }
+    let is_in_them = |path: &Path| path.ancestors().any(|above| places.contains(above));
     let mut walked = 0;
+    let entries = shown(path, below).filter_map(Result::ok);
+    entries.filter(|entry| is_in_them(entry.path())).any(|entry| {
+        walked += 1;
+        walked > MAX_WALKED || read(entry.path()) && secrets::is_secret(entry.path())
+    })
+}
+
+/// What a command shows that lies below a place, and that.
+fn shown(path: &Path, below: Below) -> impl Iterator<Item = Result<ignore::DirEntry, ignore::Error>> {
     let mut builder = WalkBuilder::new(path);
     if below == Below::Visible {
         // As ripgrep walks, by its own library: a project's files can let hidden ones in.
@@ -169,14 +194,7 @@ pub fn shows_secrets(path: &Path, below: Below) -> bool {
     } else {
         builder.standard_filters(false);
     }
-    builder.build().any(|entry| {
-        walked += 1;
-        let is_link = |entry: &ignore::DirEntry| entry.depth() > 0 && entry.path_is_symlink();
-        walked > MAX_WALKED
-            || entry.is_ok_and(|entry| {
-                secrets::is_secret(entry.path()) || below == Below::Linked && is_link(&entry)
-            })
-    })
+    builder.build().take(if below == Below::None { 0 } else { usize::MAX })
 }
 
 /// Whether a file holds keys or passwords, or may have held them when it was another.
@@ -213,26 +231,6 @@ pub fn secrets_below(roots: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     found
-}
-
-/// Whether all files with secrets are found below these folders, but in what tools fill and in version control.
-pub fn is_surveyed(roots: &[PathBuf]) -> bool {
-    let mut walked = 0;
-    let mut folders: Vec<PathBuf> = roots.to_vec();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            walked += 1;
-            let name = entry.file_name();
-            let is_passed = guard::is_filled(&name) || guard::is_protected(Path::new(&name));
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_passed {
-                folders.push(entry.path());
-            }
-        }
-        if walked > MAX_WALKED {
-            return false;
-        }
-    }
-    true
 }
 
 /// Whether a path is that of settings of askls, wherever it lies.

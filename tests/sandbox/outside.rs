@@ -170,3 +170,38 @@ fn a_hidden_file_that_git_could_not_take_up_is_told_of_though_its_error_went_awa
         }
     });
 }
+
+#[test]
+fn a_secret_is_not_moved_to_where_it_is_not_looked_for() {
+    on_each_machine(async |place| {
+        place.write("home/project/conf/deep/.env", "SECRET=1\n");
+        place.write("home/project/.devcontainer/.env", "SECRET=1\n");
+        if !place.has_namespaces() {
+            return;
+        }
+        for (folder, aside) in [("conf", "node_modules"), ("conf/deep", "conf/node_modules")] {
+            let command = format!("mv {folder} {aside}");
+            place.run(&command).await.assert_refused("Device or resource busy");
+        }
+        place.run("cat .devcontainer/.env").await.assert_refused("Permission denied");
+        // Other names in its folder come and go.
+        place.run("mkdir conf/a && mv conf/a conf/b && ls conf").await.assert_printed("b\ndeep");
+    });
+}
+
+#[test]
+fn what_was_hidden_stays_so_when_a_command_makes_more_than_is_looked_at() {
+    on_each_machine(async |place| {
+        place.write("home/project/conf/sub/.env", "SECRET=1\n");
+        place.write("home/project/conf/sub/.git/HEAD", "ref: refs/heads/main\n");
+        place.write("home/project/conf/sub/.git/config", "");
+        if !place.has_namespaces() {
+            return;
+        }
+        // As many as can be hidden, and one.
+        let script = "for i in range(2001): open(f'{i}.env', 'w').close()";
+        place.run(&format!("python3 -c \"{script}\" && echo made")).await.assert_printed("made");
+        place.run("cat conf/sub/.env").await.assert_refused("Permission denied");
+        place.run("echo x >>conf/sub/.git/config").await.assert_refused("Read-only file system");
+    });
+}

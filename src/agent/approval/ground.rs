@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    tools::run_command::{git_names, search_path},
+    tools::run_command::{git_names, sandbox, search_path},
     workspace::{
         TurnFiles, bounded, expand, git_index,
-        place::{Below, Nature, Place, any_below, git_may_run_programs, is_surveyed, shows_secrets},
+        place::{Below, Nature, Place, any_below, git_may_run_programs, shows_secrets, shows_secrets_in},
     },
 };
 
@@ -30,8 +30,9 @@ pub trait Ground {
     /// Whether git in this folder tracks a file with secrets, or may do so.
     fn git_may_show_secrets(&self, folder: &Path) -> bool;
 
-    /// Whether all files with secrets of the workspace are found when they are looked for.
-    fn is_surveyed(&self) -> bool;
+    /// Whether below a place a command would be shown a file with secrets that the sandbox does not look for, of those whose paths
+    /// are `read`.
+    fn shows_unhidden(&self, path: &Path, below: Below, read: &dyn Fn(&Path) -> bool) -> bool;
 
     /// Whether something below a folder `fits`, by its path from there: `true` too where there is more than can be looked
     /// through.
@@ -92,8 +93,9 @@ impl Ground for TurnFiles {
         git_index::may_show_secrets(folder)
     }
 
-    fn is_surveyed(&self) -> bool {
-        is_surveyed(&self.workspace().roots())
+    fn shows_unhidden(&self, path: &Path, below: Below, read: &dyn Fn(&Path) -> bool) -> bool {
+        let left_out = sandbox::not_looked_through(&self.workspace().roots());
+        shows_secrets_in(path, below, &left_out, read)
     }
 
     fn any_below(&self, folder: &Path, fits: &dyn Fn(&Path) -> bool) -> bool {

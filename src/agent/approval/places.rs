@@ -103,6 +103,11 @@ impl Judge<'_> {
         };
         match below {
             Below::None => false,
+            Below::Visible | Below::All | Below::Linked
+                if self.hides_secrets && self.ground.shows_unhidden(real, below, &is_read) =>
+            {
+                true
+            }
             Below::Visible | Below::All if self.hides_secrets => false,
             Below::Visible => self.ground.shows_secrets(real, below),
             Below::All | Below::Linked => {

@@ -14,7 +14,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     process::ExitStatus,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use schemars::JsonSchema;
@@ -113,17 +113,18 @@ pub struct Sandbox {
 }
 
 /// The program that starts commands in the sandbox: askls, by its hidden mode. It keeps what it found out about this
-/// machine; clones share that.
+/// machine, and what commands were held to; clones share that.
 #[derive(Clone)]
 pub struct Launcher {
     askls: PathBuf,
     powers: Arc<OnceLock<Powers>>,
+    earlier: Arc<Mutex<system::Earlier>>,
 }
 
 impl Launcher {
     /// Nothing is started yet.
     pub fn new(askls: PathBuf) -> Self {
-        Self { askls, powers: Arc::default() }
+        Self { askls, powers: Arc::default(), earlier: Arc::default() }
     }
 
     /// What this system can do. Blocks for some milliseconds when it is asked for the first time.
@@ -141,6 +142,12 @@ impl Launcher {
     /// it is asked for the first time.
     pub(super) fn keeper(&self) -> Option<(&Path, Plan)> {
         Some((&self.askls, system::kept_only(self.powers())?))
+    }
+
+    /// What commands were held to before.
+    #[cfg(target_os = "linux")]
+    fn earlier(&self) -> std::sync::MutexGuard<'_, system::Earlier> {
+        self.earlier.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     pub(super) fn askls(&self) -> &Path {
@@ -201,6 +208,12 @@ impl Sandbox {
         }
         report
     }
+}
+
+/// Folders of a workspace with these roots in which the sandbox does not look for secrets, so that commands see those that are
+/// there. Blocks: the workspace is looked through.
+pub fn not_looked_through(roots: &[PathBuf]) -> Vec<PathBuf> {
+    system::not_looked_through(roots)
 }
 
 /// What an output says of settings of git that the sandbox has held, however the command ended: git goes on without them.

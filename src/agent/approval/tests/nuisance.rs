@@ -399,6 +399,19 @@ fn where_the_sandbox_hides_secrets_readers_need_no_question_for_what_lies_below(
     for text in ["cat .env", "diff -r . src", "grep -rn X ..", "cat < .env"] {
         assert_ne!(held(text), "allow", "{text}");
     }
+    // It does not look into what tools fill.
+    let root = place.files.workspace().roots().remove(0);
+    std::fs::create_dir_all(root.join("node_modules/x")).unwrap();
+    std::fs::write(root.join("node_modules/x/a.js"), "").unwrap();
+    assert_eq!(held("grep -rn X ."), "allow");
+    std::fs::write(root.join("node_modules/x/.env"), "KEY=1").unwrap();
+    for text in ["grep -rn X .", "grep -rn X node_modules", "grep -rn X node_modules/x", "find . | xargs cat"]
+    {
+        assert_ne!(held(text), "allow", "{text}");
+    }
+    for text in ["grep -rn X src", "find . -name '*.js' | xargs cat", "rg X"] {
+        assert_eq!(held(text), "allow", "{text}");
+    }
 }
 
 #[test]

@@ -33,6 +33,15 @@ pub(super) fn plan(_sandbox: &Sandbox, _roots: &[PathBuf]) -> Option<Plan> {
     None
 }
 
+/// Nothing is hidden, wherever it lies.
+pub(super) fn not_looked_through(roots: &[PathBuf]) -> Vec<PathBuf> {
+    roots.to_vec()
+}
+
+/// Nothing was held before.
+#[derive(Debug, Default)]
+pub(super) struct Earlier;
+
 /// Nothing keeps a command.
 pub(super) fn kept_only(_powers: &Powers) -> Option<Plan> {
     None

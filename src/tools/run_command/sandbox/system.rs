@@ -4,6 +4,7 @@
 mod arrivals;
 mod beneath;
 mod calls;
+mod earlier;
 mod entry;
 mod files;
 mod hidden;
@@ -29,6 +30,8 @@ use repositories::Held;
 
 pub use entry::enter;
 pub use powers::Powers;
+
+pub(super) use earlier::Earlier;
 
 pub(in crate::tools::run_command) use entry::Entry;
 pub(in crate::tools::run_command) use lifeline::Lifeline;
@@ -72,16 +75,18 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
         found.held.version_control(repositories::GIT, repository, None, sandbox.home.as_deref(), roots);
     }
     found.held.git_settings(&sandbox.git_settings, sandbox.home.as_deref(), roots);
+    sandbox.launcher.earlier().go_on(&mut found, roots);
     let Held { fixed, anchored, made, absent, repositories } = found.held;
     found.survey.holds(repositories);
     if walls.namespaces {
         found.survey.misses(absent);
         plan.hidden_here = found.secrets.iter().filter_map(|path| relative(path, roots)).collect();
         plan.secrets = Some(found.secrets.clone());
+        plan.staying = found.secrets.clone();
         plan.hidden.append(&mut found.secrets);
         plan.hidden.extend(hidden::sockets().into_iter().filter(|path| !lies_in(path, roots)));
         (plan.fixed, plan.anchored, plan.made) = (fixed, anchored, made);
-        let held = plan.fixed.iter().chain(&plan.anchored).chain(&of_user);
+        let held = plan.fixed.iter().chain(&plan.anchored).chain(&of_user).chain(&plan.staying);
         let above: Vec<_> = held.flat_map(|path| above(path, &plan.writable)).collect();
         plan.anchored.extend(above);
     }
@@ -93,7 +98,15 @@ pub(super) fn plan(sandbox: &Sandbox, roots: &[PathBuf]) -> Option<Plan> {
         paths.sort_unstable();
         paths.dedup();
     }
+    // What lies in a hidden folder is not there any more once that is hidden.
+    let is_hidden = |path: &Path| plan.hidden.binary_search_by(|hidden| hidden.as_path().cmp(path)).is_ok();
+    plan.staying.retain(|path| is_hidden(path) && !path.ancestors().skip(1).any(is_hidden));
     Some(plan)
+}
+
+/// Folders of the workspace in which the sandbox finds no secrets: what tools fill, and what was too much to look through.
+pub(super) fn not_looked_through(roots: &[PathBuf]) -> Vec<PathBuf> {
+    hidden::in_workspace(roots, None).left_out
 }
 
 /// The folders above `path` up to the writable one that it lies in, and that: where one of them could be moved, what is held would

@@ -3,12 +3,12 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    fs,
+    fs, io,
     os::unix::fs::{DirEntryExt as _, FileTypeExt as _, MetadataExt as _},
     path::{Component, Path, PathBuf},
 };
 
-use rustix::fs::Access;
+use rustix::{fs::Access, io::Errno};
 
 use super::{
     arrivals::Survey,
@@ -59,6 +59,17 @@ pub(super) struct Found {
     pub(super) survey: Survey,
     /// Whether all was looked at, and all that was found is in here.
     pub(super) is_whole: bool,
+    /// Folders in which secrets were not looked for: what tools fill, and what was too much.
+    pub(super) left_out: Vec<PathBuf>,
+}
+
+/// A folder that is to be looked through.
+struct Ahead<'a> {
+    folder: PathBuf,
+    /// What of the way to it need not be looked at for each file.
+    above: &'a Path,
+    /// Whether nothing in it can be changed anyway, so that only its secrets matter.
+    is_held: bool,
 }
 
 /// Looks through the workspace, wide before deep.
@@ -71,31 +82,48 @@ pub(super) fn in_workspace(roots: &[PathBuf], home: Option<&Path>) -> Found {
 
 fn looked_through(roots: &[PathBuf], home: Option<&Path>) -> Found {
     let mut found = Found { is_whole: true, survey: Survey::begin(roots), ..Found::default() };
-    let mut folders: VecDeque<(PathBuf, &Path)> =
-        roots.iter().map(|root| (root.clone(), telling(root))).collect();
+    let begin = roots.iter().map(|root| Ahead { folder: root.clone(), above: telling(root), is_held: false });
+    let mut folders: VecDeque<Ahead<'_>> = begin.collect();
     let mut looked_at = 0;
-    while let Some((folder, above)) = folders.pop_front() {
-        found.survey.walked(&folder);
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
+    while let Some(Ahead { folder, above, is_held }) = folders.pop_front() {
+        if !is_held {
+            found.survey.walked(&folder);
+        }
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                found.unread(folder, &error);
+                continue;
+            }
+        };
         let mut shape = Shape::default();
         for entry in entries.filter_map(Result::ok) {
             looked_at += 1;
             if looked_at > MAX_LOOKED_AT || found.count() > MAX_PLACES {
                 found.is_whole = false;
-                let left = std::iter::once(folder).chain(folders.into_iter().map(|(folder, _)| folder));
-                left.for_each(|folder| found.survey.left_out(folder));
+                let left = folders.into_iter().map(|ahead| (ahead.folder, ahead.is_held));
+                for (folder, is_held) in std::iter::once((folder, is_held)).chain(left) {
+                    if !is_held {
+                        found.survey.left_out(folder.clone());
+                    }
+                    found.left_out.push(folder);
+                }
                 return found;
             }
             let Ok(kind) = entry.file_type() else { continue };
             let path = entry.path();
             let name = entry.file_name();
             shape.see(&name);
-            let is_run = is_run_unasked(&path, roots);
+            let is_run = !is_held && is_run_unasked(&path, roots);
+            if is_held && repositories::system(&name).is_some() {
+                continue;
+            }
             if let Some(system) = repositories::system(&name) {
                 found.survey.knows(&path);
                 if let Some(real) = target(&path).filter(|real| *real == path || lies_in(real, roots)) {
                     if system == repositories::GIT {
-                        folders.extend(links_in_filled(&real, &folder).map(|link| (link, above)));
+                        let links = links_in_filled(&real, &folder);
+                        folders.extend(links.map(|folder| Ahead { folder, above, is_held }));
                     }
                     match real.is_dir() {
                         true => found.held.version_control(system, real, path.parent(), home, roots),
@@ -103,24 +131,29 @@ fn looked_through(roots: &[PathBuf], home: Option<&Path>) -> Found {
                     }
                 }
             } else if kind.is_dir() {
-                if guard::is_protected(Path::new(&name)) || is_run {
+                let becomes_held = !is_held && (guard::is_protected(Path::new(&name)) || is_run);
+                if becomes_held {
                     found.survey.knows(&path);
-                    found.held.fixed.push(path);
-                } else if !guard::is_filled(&name) {
-                    folders.push_back((path, above));
+                    found.held.fixed.push(path.clone());
+                }
+                match guard::is_filled(&name) {
+                    true => found.left_out.push(path),
+                    false => {
+                        folders.push_back(Ahead { folder: path, above, is_held: is_held || becomes_held });
+                    }
                 }
             } else if secrets::is_secret_by(path.strip_prefix(above).unwrap_or(&path), &path) {
                 if is_run {
                     found.survey.knows(&path);
                 }
-                found.secrets.extend(target(&path));
+                found.secret(&path);
             } else if is_run {
                 found.survey.knows(&path);
                 found.held.fixed.extend(target(&path).filter(|real| kind.is_file() || lies_in(real, roots)));
             }
         }
         // A folder that is itself a repository, without files beside it.
-        if shape.is_repository() {
+        if shape.is_repository() && !is_held {
             found.held.version_control(repositories::GIT, folder.clone(), None, home, roots);
         }
     }
@@ -189,6 +222,34 @@ impl Found {
     fn count(&self) -> usize {
         self.secrets.len() + self.held.fixed.len() + self.held.anchored.len()
     }
+
+    /// A file that holds a secret, or what hands one out: a pipe does, and a socket may. Where its way is too long for the system, its
+    /// folder stands for it.
+    fn secret(&mut self, path: &Path) {
+        match fs::canonicalize(path) {
+            Ok(real) => self.secrets.push(real),
+            Err(error) if is_too_long(&error) => self.secrets.extend(path.parent().map(Path::to_owned)),
+            Err(_) => {}
+        }
+    }
+
+    /// A folder that cannot be listed. A command may be able to open it, or know what is in it, so it is hidden as a whole; one
+    /// whose way is too long for the system goes with the folder that it lies in.
+    fn unread(&mut self, folder: PathBuf, error: &io::Error) {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => self.secrets.push(folder),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {}
+            _ if is_too_long(error) => self.secrets.extend(folder.parent().map(Path::to_owned)),
+            _ => {
+                self.is_whole = false;
+                self.left_out.push(folder);
+            }
+        }
+    }
+}
+
+fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error())
 }
 
 /// Where a file's contents lie, if they are a file's. A link may lead to what everybody needs.
@@ -318,5 +379,63 @@ mod tests {
         for named in [root.join("hooks"), root.join("team.gitconfig")] {
             assert!(found.held.fixed.contains(&named), "{}", named.display());
         }
+    }
+
+    /// The secrets that are found in a project of these files, and the folders that are left out, by their paths in it.
+    fn found_in(files: &[&str], arrange: fn(&Path)) -> (Vec<String>, Vec<String>) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for path in files {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), "KEY=1\n").unwrap();
+        }
+        arrange(&root);
+        let found = in_workspace(std::slice::from_ref(&root), None);
+        let named = |paths: &[PathBuf]| {
+            let named = paths.iter().map(|path| path.strip_prefix(&root).unwrap().display().to_string());
+            let mut named: Vec<String> = named.collect();
+            named.sort_unstable();
+            named
+        };
+        (named(&found.secrets), named(&found.left_out))
+    }
+
+    #[test]
+    fn secrets_are_found_in_what_runs_unasked_too_and_what_tools_fill_is_told() {
+        let files = [
+            ".devcontainer/.env",
+            ".claude/deep/.env",
+            ".askls/.env",
+            "node_modules/x/.env",
+            ".git/.env",
+            "a",
+        ];
+        let (secrets, left_out) = found_in(&files, |_| {});
+        assert_eq!(secrets, [".askls/.env", ".claude/deep/.env", ".devcontainer/.env"]);
+        assert_eq!(left_out, ["node_modules"]);
+    }
+
+    #[test]
+    fn a_pipe_with_the_name_of_a_secret_is_one() {
+        let (secrets, _) = found_in(&[], |root| {
+            let made = std::process::Command::new("mkfifo").arg(root.join(".env")).status();
+            assert!(made.unwrap().success());
+            std::os::unix::net::UnixListener::bind(root.join(".env.local")).unwrap();
+        });
+        assert_eq!(secrets, [".env", ".env.local"]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_is_hidden_and_one_that_went_away_is_not() {
+        let mut found = Found { is_whole: true, ..Found::default() };
+        let error = |error: Errno| io::Error::from_raw_os_error(error.raw_os_error());
+        found.unread("/p/v".into(), &error(Errno::ACCESS));
+        found.unread("/p/gone".into(), &error(Errno::NOENT));
+        found.unread("/p/deep/deeper".into(), &error(Errno::NAMETOOLONG));
+        assert_eq!(found.secrets, [PathBuf::from("/p/v"), "/p/deep".into()]);
+        assert!(found.is_whole);
+        found.unread("/p/broken".into(), &error(Errno::IO));
+        assert!(!found.is_whole);
+        assert_eq!(found.left_out, [PathBuf::from("/p/broken")]);
     }
 }

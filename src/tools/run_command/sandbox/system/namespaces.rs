@@ -70,7 +70,10 @@ pub(super) fn enter(plan: &Plan) -> Result<(), String> {
         there(fix(path)).map_err(|error| failed(path, error))?;
     }
     for path in &plan.hidden {
-        there(hide(path)).map_err(|error| failed(path, error))?;
+        match hide(path) {
+            Err(Errno::NOENT | Errno::NOTDIR) if plan.staying.contains(path) => return Err(gone(path)),
+            hidden => there(hidden).map_err(|error| failed(path, error))?,
+        }
     }
     if plan.network == Network::Loopback {
         start_loopback().map_err(|error| step("loopback", error))?;
@@ -123,6 +126,10 @@ pub(super) fn drop_capabilities() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn gone(secret: &Path) -> String {
+    format!("{} was moved or removed at that very moment, so run the command again", secret.display())
 }
 
 fn map(file: &str, text: String) -> Result<(), String> {

@@ -20,6 +20,8 @@ pub(in crate::tools::run_command) struct Plan {
     pub(super) writable: Vec<PathBuf>,
     /// What cannot be read, though everything else can. Real paths, a folder before what lies in it.
     pub(super) hidden: Vec<PathBuf>,
+    /// What of that has to be there when the walls go up: of a file that is gone by then nobody knows what it is called now.
+    pub(super) staying: Vec<PathBuf>,
     /// What cannot be changed, though it lies in a writable folder. Real paths.
     pub(super) fixed: Vec<PathBuf>,
     /// Folders that can neither be moved nor removed, so that what is fixed in them is not got rid of with them.
@@ -79,7 +81,7 @@ const LEAST_REST: u32 = 20;
 const WALLS: &str = "walls";
 const NETWORK: &str = "network";
 const INPUT: &str = "input";
-const PATHS: [&str; 5] = ["write", "hide", "fix", "anchor", "make"];
+const PATHS: [&str; 6] = ["write", "hide", "stay", "fix", "anchor", "make"];
 
 impl Plan {
     pub(in crate::tools::run_command) fn has_walls(&self) -> bool {
@@ -201,7 +203,7 @@ impl Plan {
         if self.has_input {
             record(INPUT, OsStr::new(""));
         }
-        let all = [&self.writable, &self.hidden, &self.fixed, &self.anchored, &self.made];
+        let all = [&self.writable, &self.hidden, &self.staying, &self.fixed, &self.anchored, &self.made];
         for (word, paths) in PATHS.iter().zip(all) {
             for path in paths {
                 record(word, path.as_os_str());
@@ -240,6 +242,7 @@ impl Plan {
                 }
                 "write" => &mut plan.writable,
                 "hide" => &mut plan.hidden,
+                "stay" => &mut plan.staying,
                 "fix" => &mut plan.fixed,
                 "anchor" => &mut plan.anchored,
                 "make" => &mut plan.made,
@@ -357,6 +360,7 @@ mod tests {
             network: Network::Loopback,
             writable: vec!["/project".into(), odd],
             hidden: vec!["/home/u/.ssh".into()],
+            staying: vec!["/project/.env".into()],
             fixed: vec!["/project/.git/config".into()],
             anchored: vec!["/project/.git".into()],
             made: vec!["/project/.git/hooks".into()],
