@@ -4,6 +4,7 @@
 //!
 //! A password behind a name that does not say so, and one of several words, look like other settings and are not found.
 
+mod meaning;
 mod values;
 
 use std::{borrow::Cow, sync::LazyLock};
@@ -11,6 +12,7 @@ use std::{borrow::Cow, sync::LazyLock};
 use regex::Regex;
 
 use crate::workspace::keys::{self, constant};
+use meaning::{Meaning, PASSWORD_ENDINGS, TOKEN_ENDINGS, meaning, names_passwords, words};
 use values::{Written, fallback, stands_for_value};
 
 /// What a file is, by its name.
@@ -57,18 +59,67 @@ fn text(bytes: &[u8]) -> Option<&str> {
     (!text.contains('\0')).then_some(text)
 }
 
-/// Whether each line is one word: a password by itself, or some of them.
+/// Whether it is a list of words, and not prose, and one of them stands for nothing else: a password by itself, or behind the name
+/// of its user. Comments have a blank behind their sign.
 fn are_words(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.all(|line| !line.contains(char::is_whitespace) && !stands_for_value(line, Written::Quoted, &[]))
+    let is_comment = |line: &str| ["# ", "// ", "; "].iter().any(|sign| line.starts_with(sign));
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
+    let (mut in_all, mut of_words, mut has_value) = (0_usize, 0_usize, false);
+    for line in lines {
+        in_all += 1;
+        let mut cells = cells(line).peekable();
+        let is_record = cells.next_if(|cell| cell.len() < line.len()).is_some();
+        if is_record || !line.contains(char::is_whitespace) {
+            of_words += 1;
+            let is_value = |cell: &str| {
+                !cell.contains(char::is_whitespace) && !stands_for_value(cell, Written::Quoted, &[])
+            };
+            has_value = has_value || cells.any(is_value);
+        }
+    }
+    has_value && of_words * 2 >= in_all
 }
 
-/// A name, what assigns, and a value in quotes or up to the next blank.
+/// The cells of a line of a table: unlike the parts of a sentence, they have no blank before them.
+fn cells(line: &str) -> impl Iterator<Item = &str> {
+    let is_end = |(at, sign): (usize, &str)| {
+        let behind = line.get(at + sign.len()..).unwrap_or_default();
+        !behind.is_empty() && !behind.starts_with(' ')
+    };
+    let ends = line.match_indices([',', ';', '\t']).filter(move |end| is_end(*end)).map(|(at, _)| at);
+    let mut from = 0;
+    ends.chain([line.len()]).filter_map(move |end| {
+        let cell = line.get(from..end);
+        from = end + 1;
+        cell.map(str::trim)
+    })
+}
+
+/// A name, and what assigns.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r#"([A-Za-z_][A-Za-z0-9_.-]*)[\\"'\]]{0,3}[ \t]{0,20}(?:=>|:=|=|:)[ \t]{0,20}("[^"\n]*"|'[^'\n]*'|`[^`\n]*`|[^\s,;]+)"#,
-    )
+    constant(r#"([A-Za-z_][A-Za-z0-9_.-]*)[\\"'\]]{0,3}[ \t]{0,20}(?:=>|:=|=|:)[ \t]{0,20}"#)
 });
+
+/// Bytes of the longest value that is looked at, and of what stands behind one: no password is longer, and a line of nothing
+/// but assignments takes no longer than another.
+const MAX_VALUE: usize = 400;
+
+/// What is assigned at the beginning of a text: in quotes, or up to the next blank.
+fn value(text: &str) -> Option<&str> {
+    let text = beginning(text);
+    let quoted = text.chars().next().filter(|first| matches!(first, '"' | '\'' | '`')).and_then(|quote| {
+        let end = text.get(1..)?.find(quote)?;
+        text.get(..end + 2)
+    });
+    let is_end = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
+    let value = quoted.or_else(|| text.split(is_end).next())?;
+    (!value.is_empty()).then_some(value)
+}
+
+fn beginning(text: &str) -> &str {
+    let end = (0..=MAX_VALUE.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
+}
 
 /// The same as an element.
 static ELEMENT: LazyLock<Regex> =
@@ -91,33 +142,46 @@ fn assigns(text: &str, form: Form) -> bool {
     if !may_assign(text) {
         return false;
     }
-    let mut lines = text.lines().peekable();
+    let mut lines = text.lines().map(str::trim_end).peekable();
+    let mut map = Map::default();
     while let Some(line) = lines.next() {
+        map.begin_line(line);
         let mut from = 0;
         while let Some(found) = ASSIGNED.captures_at(line, from) {
-            let (Some(name), Some(value)) = (found.get(1), found.get(2)) else { break };
+            let (Some(whole), Some(name)) = (found.get(0), found.get(1)) else { break };
+            map.pass(line.get(from..name.start()).unwrap_or_default());
+            let behind = line.get(whole.end()..).unwrap_or_default();
+            from = whole.end();
+            let Some(value) = value(behind) else {
+                map.begin_below(line, name.as_str());
+                continue;
+            };
             // A value may be a line of its own: `"--token=abc"`.
-            from = value.start() + usize::from(value.as_str().starts_with(QUOTES));
+            from += usize::from(value.starts_with(QUOTES));
             // Without a blank before it, a value is one whatever follows: `PASSWORD=x command`.
-            let before = line.get(name.end()..value.start()).unwrap_or_default();
-            let rest = line.get(value.end()..).filter(|_| before.ends_with([' ', '\t'])).unwrap_or_default();
-            let behind = line.get(value.start()..).unwrap_or_default();
-            let begins_block =
-                BLOCKS.contains(&value.as_str()) || BLOCKS_OF_TOML.contains(&behind.trim_end());
+            let before = line.get(name.end()..whole.end()).unwrap_or_default();
+            let rest =
+                behind.get(value.len()..).filter(|_| before.ends_with([' ', '\t'])).unwrap_or_default();
+            let begins_block = BLOCKS.contains(&value) || BLOCKS_OF_TOML.contains(&behind);
             let block = if begins_block { lines.peek() } else { None };
-            let written = match value.as_str() {
+            let written = match value {
                 value if value.starts_with(QUOTES) => Written::Quoted,
                 _ if before.contains('=') => Written::Assigned,
                 _ => Written::Bare,
             };
+            let named = map.name_of(name.as_str(), form);
+            if value.starts_with('{') {
+                map.begin_braces(name.as_str());
+            }
             let is_secret = match block {
-                Some(next) => is_value_of(name.as_str(), next.trim(), Written::Quoted, "", form),
-                None => is_value_of(name.as_str(), value.as_str(), written, rest, form),
+                Some(next) => is_value_of(named, next.trim(), Written::Quoted, "", form),
+                None => is_value_of(named, value, written, beginning(rest), form),
             };
             if is_secret {
                 return true;
             }
         }
+        map.pass(line.get(from..).unwrap_or_default());
         let mut elements =
             ELEMENT.captures_iter(line).filter_map(|found| Some((found.get(1)?, found.get(2)?)));
         let of_element = |value: &str| match value.starts_with('&') {
@@ -137,6 +201,55 @@ fn assigns(text: &str, form: Form) -> bool {
     false
 }
 
+/// Whether what is looked at lies in a map of passwords, in which names are those of users.
+#[derive(Default)]
+enum Map {
+    #[default]
+    Outside,
+    /// Lines that are deeper than this belong to it.
+    Below(usize),
+    /// Up to the brace that closes it.
+    InBraces,
+}
+
+impl Map {
+    fn begin_line(&mut self, line: &str) {
+        if matches!(self, Self::Below(depth) if !line.is_empty() && depth_of(line) <= *depth) {
+            *self = Self::Outside;
+        }
+    }
+
+    fn begin_below(&mut self, line: &str, name: &str) {
+        if matches!(self, Self::Outside) && names_passwords(name) {
+            *self = Self::Below(depth_of(line));
+        }
+    }
+
+    fn begin_braces(&mut self, name: &str) {
+        if matches!(self, Self::Outside) && names_passwords(name) {
+            *self = Self::InBraces;
+        }
+    }
+
+    fn pass(&mut self, text: &str) {
+        if matches!(self, Self::InBraces) && text.contains('}') {
+            *self = Self::Outside;
+        }
+    }
+
+    /// What says what a value is: the name before it, or that of the map.
+    fn name_of<'n>(&self, name: &'n str, form: Form) -> &'n str {
+        match self {
+            Self::Below(_) | Self::InBraces if form == Form::Data => "password",
+            _ => name,
+        }
+    }
+}
+
+fn depth_of(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
 const QUOTES: [char; 4] = ['"', '\'', '`', '\\'];
 
 /// How YAML says that a value stands in the lines below.
@@ -154,8 +267,7 @@ fn is_password_below(line: &str, next: &str) -> bool {
     }
     let value = next.trim();
     let value = value.strip_prefix("- ").unwrap_or(value).trim();
-    let is_deeper = next.len() - next.trim_start().len() > line.len() - line.trim_start().len()
-        || next.trim_start().starts_with("- ");
+    let is_deeper = depth_of(next) > depth_of(line) || next.trim_start().starts_with("- ");
     let written = if value.starts_with(QUOTES) { Written::Quoted } else { Written::Bare };
     let is_name = value.ends_with(':') || value.contains(": ") || value.starts_with('#');
     is_deeper
@@ -164,139 +276,9 @@ fn is_password_below(line: &str, next: &str) -> bool {
         && is_value_of(&words.join("_"), value, written, "", Form::Data)
 }
 
-/// What a name says of its value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Meaning {
-    Password,
-    Token,
-    /// A key of some kind, or what else may be one.
-    Key,
-    /// A sum, a name, or what everybody may know.
-    Public,
-    Nothing,
-}
-
 /// Characters of the shortest value of each that counts.
 const SHORTEST_PASSWORD: usize = 4;
 const SHORTEST_TOKEN: usize = 8;
-
-const PASSWORD_ENDINGS: &[&str] = &["password", "passwd", "passwort", "passphrase", "passcode", "pwd"];
-const PASSWORD_WORDS: &[&str] = &["pass", "pw"];
-const TOKEN_ENDINGS: &[&str] = &[
-    "token",
-    "tokens",
-    "secret",
-    "secrets",
-    "credential",
-    "credentials",
-    "apikey",
-    "secretkey",
-    "accesskey",
-    "privatekey",
-    "authkey",
-];
-/// Words before `key` that say that it is one that is kept.
-const KEPT_KEYS: &[&str] = &[
-    "secret",
-    "private",
-    "api",
-    "access",
-    "auth",
-    "encryption",
-    "signing",
-    "master",
-    "account",
-    "license",
-    "ssh",
-    "deploy",
-    "storage",
-    "service",
-    "client",
-    "app",
-];
-const KEY_WORDS: &[&str] = &["key", "keys", "auth", "pat", "jwt", "cookie", "webhook", "pin", "otp"];
-/// Of what anybody may see, however random it looks.
-const PUBLIC_WORDS: &[&str] = &[
-    "integrity",
-    "checksum",
-    "digest",
-    "hash",
-    "sha1",
-    "sha256",
-    "sha512",
-    "sum",
-    "commit",
-    "rev",
-    "revision",
-    "ref",
-    "etag",
-    "id",
-    "ids",
-    "uuid",
-    "guid",
-    "ca",
-    "cert",
-    "certs",
-    "certificate",
-    "certificates",
-    "crt",
-    "pem",
-    "public",
-    "pub",
-    "pubkey",
-    "csr",
-    "signature",
-    "sig",
-    "fingerprint",
-    "fp",
-    "mac",
-    "nonce",
-    "iv",
-    "resolved",
-    "version",
-    "encrypted",
-    "enc",
-    "bundle",
-    "cabundle",
-];
-
-fn meaning(words: &[String]) -> Meaning {
-    let Some((last, before)) = words.split_last() else { return Meaning::Nothing };
-    let ends = |endings: &[&str]| endings.iter().any(|ending| last.ends_with(ending));
-    let is_in = |all: &[&str]| words.iter().any(|word| all.contains(&word.as_str()));
-    match last.as_str() {
-        last if ends(PASSWORD_ENDINGS) || PASSWORD_WORDS.contains(&last) => Meaning::Password,
-        _ if ends(TOKEN_ENDINGS) => Meaning::Token,
-        // A name and a password, as npm and yarn keep them.
-        "ident" if before.last().is_some_and(|word| word == "auth") => Meaning::Password,
-        "key" | "keys" if before.iter().any(|word| KEPT_KEYS.contains(&word.as_str())) => Meaning::Token,
-        _ if is_in(PUBLIC_WORDS) => Meaning::Public,
-        last if KEY_WORDS.contains(&last) || before.last().is_some_and(|word| word == "key") => Meaning::Key,
-        _ => Meaning::Nothing,
-    }
-}
-
-/// The words of a name in lower case: `npmAuthToken`, `NPM_AUTH_TOKEN`.
-fn words(name: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut was_small = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() {
-            was_small = false;
-            words.push(String::new());
-            continue;
-        }
-        if c.is_uppercase() && was_small || words.is_empty() {
-            words.push(String::new());
-        }
-        was_small = c.is_lowercase() || c.is_numeric();
-        if let Some(word) = words.last_mut() {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
 
 /// Whether a value is the secret that its name says; `rest` is what stands behind it in its line.
 fn is_value_of(name: &str, text: &str, written: Written, rest: &str, form: Form) -> bool {
@@ -313,11 +295,8 @@ fn is_value_of(name: &str, text: &str, written: Written, rest: &str, form: Form)
     // Sentences have blanks.
     let is_prose = !is_quoted && rest.trim_start().starts_with(char::is_alphabetic)
         || value.contains(char::is_whitespace) && !words.iter().any(|word| word == "passphrase");
-    if stands_for_value(value, written, &words) {
-        return false;
-    }
     let meaning = if name == NPM_AUTH { Meaning::Password } else { meaning(&words) };
-    match meaning {
+    let may_be_secret = match meaning {
         Meaning::Password => length >= SHORTEST_PASSWORD && (!is_prose || keys::is_made(value)),
         Meaning::Token => {
             length >= SHORTEST_TOKEN && !is_number(value) && (!is_prose || keys::is_made(value))
@@ -325,7 +304,9 @@ fn is_value_of(name: &str, text: &str, written: Written, rest: &str, form: Form)
         Meaning::Key => length >= SHORTEST_TOKEN && !is_prose && keys::holds_random(value),
         Meaning::Public => false,
         Meaning::Nothing => form != Form::Code && keys::is_made(value),
-    }
+    };
+    // What takes longest comes last.
+    may_be_secret && !stands_for_value(value, written, &words)
 }
 
 /// What npm calls a name and a password in one.
@@ -345,12 +326,11 @@ fn is_manifest_with_values(text: &str) -> bool {
     if !text.lines().any(is_kind) {
         return false;
     }
-    let depth = |line: &str| line.len() - line.trim_start().len();
     let mut data_depth = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let name = name.trim_matches(['"', ' ', '-']);
-        if data_depth.is_some_and(|data| depth(line) > data) {
+        if data_depth.is_some_and(|data| depth_of(line) > data) {
             let written = if value.trim().starts_with(QUOTES) { Written::Quoted } else { Written::Bare };
             let value = value.trim().trim_matches(['"', '\'', ',']);
             if !line.trim_start().starts_with('#')
@@ -360,7 +340,7 @@ fn is_manifest_with_values(text: &str) -> bool {
                 return true;
             }
         } else {
-            data_depth = matches!(name, "data" | "stringData").then(|| depth(line));
+            data_depth = matches!(name, "data" | "stringData").then(|| depth_of(line));
         }
     }
     false
@@ -442,7 +422,56 @@ mod tests {
             true,
         );
         check(Form::Code, &["const token = 'ab12cd34ef';", "{ password: \"hunter2\" }"], true);
-        check(Form::Words, &["hunter2\n", "alice:hunter2\nbob:geheim\n", "password = hunter2\n"], true);
+        check(
+            Form::Words,
+            &[
+                "hunter2\n",
+                "#Hunter22\n",
+                "alice:hunter2\nbob:geheim\n",
+                "password = hunter2\n",
+                "admin\nSommer2024!\n",
+                "# staging\nSommer2024!\n",
+                "user,password\nAlice Smith,hunter2\n",
+            ],
+            true,
+        );
+    }
+
+    #[test]
+    fn a_name_says_what_its_value_is_whatever_stands_behind_it() {
+        check(
+            Form::Data,
+            &[
+                "DB_PASSWORD_PROD=Sommer2024!\n",
+                "password1: hunter2\n",
+                "password_staging: hunter2\n",
+                "API_TOKEN_V2: abcd1234\n",
+                "passwords:\n  alice: hunter2\n",
+                "db:\n  passwords:\n    # ours\n\n    alice: hunter2\n",
+                "{\"passwords\": {\"alice\": \"hunter2\"}}",
+                "{\n  \"userPasswords\": {\n    \"alice\": \"hunter2\"\n  }\n}",
+            ],
+            true,
+        );
+        check(
+            Form::Data,
+            &[
+                "password_min_length_prod: 1234\ntoken_version: 12345678\n",
+                "passwords:\n  required: true\nname: hunter2\n",
+                "{\"passwords\": {}, \"name\": \"hunter2\"}",
+                "password:\n  title: Heading\n",
+                "{\"passwords\": {\"sent\": \"We have sent it.\"}}",
+            ],
+            false,
+        );
+    }
+
+    #[test]
+    fn a_line_of_nothing_but_assignments_is_looked_through_once() {
+        // Would take minutes if each value went up to the end of its line.
+        let text = "a=".repeat(1 << 15);
+        assert!(!holds_secret(text.as_bytes(), Form::Data));
+        assert!(holds_secret(format!("{text} password=hunter2").as_bytes(), Form::Data));
     }
 
     #[test]
@@ -483,7 +512,8 @@ mod tests {
             ],
             false,
         );
-        check(Form::Words, &["How to rotate the keys of the service\n", "${PASSWORD}\n"], false);
+        let prose = "Keys\n\nThey are rotated, quickly, by hand.\nAsk us how.\n";
+        check(Form::Words, &["How to rotate the keys of the service\n", "${PASSWORD}\n", prose], false);
     }
 
     #[test]
