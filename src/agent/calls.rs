@@ -281,7 +281,9 @@ async fn answer(admitted: Admitted, context: &TurnContext, events: &Events<'_>) 
     let text = withheld::without_keys(text, &call.arguments, context.files.masking());
     let (text, is_error) = match ran {
         Some((tool, repeats, _)) => {
-            guardrails::after(&call, (tool, repeats), text, is_error, context, events).await
+            let said = guardrails::after(&call, (tool, repeats), text, is_error, context, events).await;
+            // What a hook put in its place may hold keys, too.
+            (withheld::without_keys(said.0, &call.arguments, context.files.masking()), said.1)
         }
         None => (text, is_error),
     };

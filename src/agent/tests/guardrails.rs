@@ -246,6 +246,32 @@ async fn replaced_arguments_are_parsed_anew_and_told_to_both_sides() {
     .await;
 }
 
+#[tokio::test]
+async fn what_an_output_is_replaced_by_is_told_without_keys() {
+    let key = ["ghp_", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"].concat();
+    let hook = Decides::new("leaker", HookKind::ToolOutput, move |_| replace(format!("it is {key}")));
+    check(
+        vec![reply([add()]), reply([text("ok")])],
+        &[hook],
+        expect![[r#"
+            user: 2+2?
+            call: add {"a":2,"b":2}
+            output: it is <key hidden by askls>
+            agent: ok
+            --
+            step 1
+            used: 10 2
+            tool: add {"a":2,"b":2}
+            leaker: replaced tool_output
+            step 2
+            text: ok
+            used: 20 4
+            => answer
+        "#]],
+    )
+    .await;
+}
+
 // SPEC A7
 #[tokio::test]
 async fn an_output_that_is_withheld_or_replaced_does_not_reach_the_model() {

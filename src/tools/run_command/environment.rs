@@ -27,8 +27,24 @@ const HIDDEN_PARTS: [&str; 4] = ["SECRET", "PASSWORD", "PASSWD", "PASSPHRASE"];
 const SHOWN: [&str; 3] = ["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
 
 /// Names by which a shell or a program reads a file first, or finds folders elsewhere: a command line would mean something
-/// else than what it was judged by.
-const MISLEADING: [&str; 4] = ["CDPATH", "BASH_ENV", "ENV", "RIPGREP_CONFIG_PATH"];
+/// else than what it was judged by. An editor that git started, or that was opened for files of the home folder, has those of
+/// git.
+const MISLEADING: [&str; 14] = [
+    "CDPATH",
+    "BASH_ENV",
+    "ENV",
+    "RIPGREP_CONFIG_PATH",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_TRACE",
+    "GIT_CONFIG",
+];
 
 /// How the names of functions begin that bash takes from its environment.
 const BASH_FUNCTION: &str = "BASH_FUNC_";
@@ -186,10 +202,19 @@ mod tests {
     #[test]
     fn a_command_does_not_inherit_what_makes_it_mean_something_else() {
         let mut command = Command::new("env");
-        let names = ["BASH_ENV", "BASH_FUNC_ls%%", "BASH", "CDPATH", "ENV", "ENVIRONMENT"];
+        let names = [
+            "BASH_ENV",
+            "BASH_FUNC_ls%%",
+            "BASH",
+            "CDPATH",
+            "ENV",
+            "ENVIRONMENT",
+            "GIT_DIR",
+            "GIT_AUTHOR_NAME",
+        ];
         hide(&mut command, names.map(|name| (name.into(), OsString::new())).into_iter());
         let removed: Vec<_> = command.as_std().get_envs().map(|(name, _)| name.to_owned()).collect();
-        assert_eq!(removed, ["BASH_ENV", "BASH_FUNC_ls%%", "CDPATH", "ENV"]);
+        assert_eq!(removed, ["BASH_ENV", "BASH_FUNC_ls%%", "CDPATH", "ENV", "GIT_DIR"]);
     }
 
     #[cfg(unix)]

@@ -50,10 +50,6 @@ pub(crate) fn git_names(folder: &Path, words: &[String]) -> Option<Vec<PathBuf>>
     let mut command = command.into_std();
     command.args(QUIETLY).args(words).current_dir(folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_TRACE", "GIT_CONFIG"]
-    {
-        command.env_remove(name);
-    }
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
     let start = Instant::now();
     let mut child = command.spawn().ok()?;

@@ -331,13 +331,14 @@ impl Look<'_> {
             let _ = match beneath::put_aside(root, path) {
                 Ok(aside) => write!(
                     said,
-                    "\nnote: the command made {shown}, which decides what version control runs. Commands in the sandbox cannot \
-                     do that, so it was put aside as {}. If the user wants it, make the call again with \"unsandboxed\": true",
+                    "\nnote: {shown} changed while the command ran, which decides what version control runs. Commands in the sandbox cannot \
+                     change that, so it was put aside as {}: tell the user, who may have made it. If the command is to make it, call it \
+                     again with \"unsandboxed\": true",
                     aside.display()
                 ),
                 Err(error) => write!(
                     said,
-                    "\nnote: the command made {shown}, which decides what version control runs, and it cannot be put aside \
+                    "\nnote: {shown} changed while the command ran, which decides what version control runs, and it cannot be put aside \
                      ({error}): tell the user to look at it before they use version control here"
                 ),
             };
