@@ -18,8 +18,8 @@ pub mod messages;
 pub mod offline;
 pub mod options;
 mod patterns;
-#[doc(hidden)]
 mod remark;
+#[doc(hidden)]
 pub mod replay;
 pub mod responses;
 mod said_end;

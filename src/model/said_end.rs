@@ -116,17 +116,18 @@ impl Said {
     /// Takes a word for why the reply was cut; one that is not known cut it all the same.
     pub(super) fn say_cut(&mut self, word: &str) {
         match SaidEnd::of(word) {
-            SaidEnd::Unknown | SaidEnd::Pause => {
-                self.say(word);
-                self.end = Some(SaidEnd::and(self.end, SaidEnd::Cut));
-            }
+            SaidEnd::Unknown | SaidEnd::Pause => self.take(SaidEnd::Cut, word, None),
             SaidEnd::Nothing | SaidEnd::NotYet | SaidEnd::Stop => {}
-            _ => self.say(word),
+            end => self.take(end, word, None),
         }
     }
 
     fn say_why(&mut self, word: &str, why: Option<&str>) {
-        let end = SaidEnd::of(word);
+        self.take(SaidEnd::of(word), word, why);
+    }
+
+    /// Takes an end with the word for it and what was said to it.
+    fn take(&mut self, end: SaidEnd, word: &str, why: Option<&str>) {
         if end == SaidEnd::Nothing {
             return;
         }
@@ -186,7 +187,7 @@ impl Said {
             Ending::Closed => self.end().is_some(),
             // More was waited for, and did not come.
             Ending::Fault(Fault::Silent) => self.end().is_some() && !self.went_on,
-            Ending::Cut(_) | Ending::Fault(_) => self.is_believed(),
+            Ending::Cut { .. } | Ending::Fault(_) => self.is_believed(),
         }
     }
 
@@ -256,6 +257,16 @@ mod tests {
         said.hear(Some(&json!({"type": " xyz "})));
         said.say("abc");
         assert_eq!(said.finish(&endpoint()), Ok(Finish::Unknown("xyz".to_owned())));
+    }
+
+    #[test]
+    fn the_word_that_is_told_is_the_one_that_cut() {
+        for before in ["stop", "pause_turn", "length"] {
+            let mut said = Said::default();
+            said.say(before);
+            said.say_cut("steered");
+            assert_eq!(said.finish(&endpoint()), Ok(Finish::Cut("steered".to_owned())), "{before}");
+        }
     }
 
     /// What is thought after each event; `+` is a piece, `_` a blank one, and `.` the word for an end.

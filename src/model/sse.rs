@@ -57,7 +57,7 @@ pub(super) struct EventStream {
 enum BodyEnd {
     /// It does, as far as is known.
     Open,
-    /// The body is over; an event that comes now was not finished by its sender.
+    /// The body is over, or is waited for no longer; an event that comes now was not finished by its sender.
     Over,
     /// Nothing more is read, for this reason.
     Fault(Fault),
@@ -87,7 +87,7 @@ enum Next<'a> {
     /// The marker that some wires end with.
     Marker,
     End,
-    /// The body is over in the middle of an event.
+    /// No more comes, in the middle of an event.
     Cut,
     Fault(Fault),
 }
@@ -120,7 +120,8 @@ pub(super) fn events(
 }
 
 impl EventStream {
-    async fn next(&mut self) -> Next<'_> {
+    /// `until` is when more of the body is waited for no longer: what came of it by then is all.
+    async fn next(&mut self, until: Option<Instant>) -> Next<'_> {
         let data = loop {
             match self.reader.advance() {
                 Err(fault) => return Next::Fault(fault),
@@ -129,7 +130,7 @@ impl EventStream {
                     data => break data,
                 },
                 Ok(false) => match &self.end {
-                    BodyEnd::Open => self.read().await,
+                    BodyEnd::Open => self.read(until).await,
                     BodyEnd::Over => return Next::End,
                     BodyEnd::Fault(fault) => return Next::Fault(fault.clone()),
                 },
@@ -146,9 +147,16 @@ impl EventStream {
     }
 
     /// Waits for the next piece of the body and gives it to the reader.
-    async fn read(&mut self) {
-        let (piece, end) = match timeout(self.idle, self.body.next()).await {
-            Err(_) => (Bytes::new(), BodyEnd::Fault(Fault::Silent)),
+    async fn read(&mut self, until: Option<Instant>) {
+        // Ends a last event that its sender did not end.
+        let last_end = Bytes::from_static(b"\n\n");
+        let piece = timeout(self.idle, self.body.next());
+        let piece = match until {
+            Some(until) => timeout_at(until, piece).await.unwrap_or(Ok(None)),
+            None => piece.await,
+        };
+        let (piece, end) = match piece {
+            Err(_) => (last_end, BodyEnd::Fault(Fault::Silent)),
             Ok(Some(Err(why))) => (Bytes::new(), BodyEnd::Fault(Fault::Broken(why))),
             Ok(Some(Ok(piece))) if piece.len() > self.room => {
                 (piece.slice(..self.room), BodyEnd::Fault(Fault::TooLarge))
@@ -157,8 +165,7 @@ impl EventStream {
                 self.room -= piece.len();
                 (piece, BodyEnd::Open)
             }
-            // Ends a last event that its sender did not end.
-            Ok(None) => (Bytes::from_static(b"\n\n"), BodyEnd::Over),
+            Ok(None) => (last_end, BodyEnd::Over),
         };
         self.reader.feed(piece);
         self.end = end;
@@ -174,21 +181,30 @@ impl EventStream {
             Data::Nothing
         } else if trimmed.starts_with(b"[DONE]") {
             Data::Marker
-        } else if matches!(self.end, BodyEnd::Over) && self.reader.text().map_or(true, is_cut) {
+        } else if self.is_unfinished() && self.reader.text().map_or(true, is_cut) {
             Data::Cut
         } else {
             Data::Event
         }
     }
 
-    /// The data of the event that came last.
-    fn open_event(&self) -> String {
-        String::from_utf8_lossy(self.reader.bytes()).into_owned()
+    /// Whether the event that came last was not ended by its sender.
+    fn is_unfinished(&self) -> bool {
+        matches!(self.end, BodyEnd::Over | BodyEnd::Fault(Fault::Silent))
+    }
+
+    /// The end in the middle of the event that came last.
+    fn cut(&self) -> Ending {
+        let fault = match &self.end {
+            BodyEnd::Fault(fault) => Some(fault.clone()),
+            BodyEnd::Open | BodyEnd::Over => None,
+        };
+        Ending::Cut { open: String::from_utf8_lossy(self.reader.bytes()).into_owned(), fault }
     }
 
     /// Reads what is left, if it comes at once, so that the connection can be used again.
     async fn close(mut self) {
-        let rest = async { while !matches!(self.next().await, Next::End | Next::Cut | Next::Fault(_)) {} };
+        let rest = async { while !matches!(self.next(None).await, Next::End | Next::Cut | Next::Fault(_)) {} };
         // A server that keeps the connection open loses it.
         drop(timeout(CLOSING_GRACE, rest).await);
     }
@@ -200,8 +216,13 @@ pub enum Ending {
     Marker,
     /// The body was over.
     Closed,
-    /// The same in the middle of an event, of which this came.
-    Cut(String),
+    /// The same in the middle of an event.
+    Cut {
+        /// What came of its data.
+        open: String,
+        /// Why no more came, where the body was not over.
+        fault: Option<Fault>,
+    },
     Fault(Fault),
 }
 
@@ -279,8 +300,7 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder, until: Option<In
             tokio::task::coop::consume_budget().await;
             let next = match deadline {
                 _ if *shown > MAX_TEXT_BYTES => Next::Fault(Fault::TooLarge),
-                None => body.next().await,
-                Some(deadline) => timeout_at(*deadline, body.next()).await.unwrap_or(Next::End),
+                _ => body.next(*deadline).await,
             };
             let progress = match next {
                 Next::Data(data) => decoder.event(data, out),
@@ -288,7 +308,7 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder, until: Option<In
                 ending => {
                     let ending = match ending {
                         Next::Marker => Ending::Marker,
-                        Next::Cut => Ending::Cut(body.open_event()),
+                        Next::Cut => body.cut(),
                         Next::Fault(fault) => Ending::Fault(fault),
                         _ => Ending::Closed,
                     };
@@ -303,7 +323,9 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder, until: Option<In
                     deadline.get_or_insert_with(|| end_of(GRACE_IN_DOUBT));
                 }
                 Ok(Progress::Ending) => {
-                    deadline.get_or_insert_with(|| end_of(ENDING_GRACE));
+                    // Of one that was in doubt more was waited for.
+                    let end = end_of(ENDING_GRACE);
+                    *deadline = Some(deadline.map_or(end, |before| before.min(end)));
                 }
                 Ok(Progress::Over) => {
                     if let Some(events) = events.take() {
@@ -324,7 +346,7 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder, until: Option<In
 pub(super) fn data(events: EventStream) -> impl Stream<Item = String> {
     stream::unfold(Some(events), |events| async move {
         let mut events = events?;
-        let line = match events.next().await {
+        let line = match events.next(None).await {
             Next::Data(data) | Next::Error(data) => {
                 let data = data.to_owned();
                 return Some((data, Some(events)));
@@ -395,8 +417,8 @@ pub(super) fn malformed(endpoint: &Endpoint, data: &str) -> ModelError {
 /// The stream stopped before its end.
 pub(super) fn interrupted(endpoint: &Endpoint, ending: Ending) -> ModelError {
     match ending {
-        Ending::Fault(fault) => fault.into_model_error(endpoint),
-        Ending::Marker | Ending::Closed | Ending::Cut(_) => ModelError::new(
+        Ending::Fault(fault) | Ending::Cut { fault: Some(fault), .. } => fault.into_model_error(endpoint),
+        Ending::Marker | Ending::Closed | Ending::Cut { fault: None, .. } => ModelError::new(
             ErrorKind::Interrupted,
             format!("{} ended its reply before it was whole", endpoint.server()),
         ),
@@ -418,7 +440,7 @@ mod tests {
             let mut events = events(stream::iter(chunks), Duration::from_secs(60));
             let mut seen = Vec::new();
             loop {
-                match events.next().await {
+                match events.next(None).await {
                     Next::Data(data) => seen.push(data.to_owned()),
                     Next::Error(data) => seen.push(format!("error: {data}")),
                     ending => {
@@ -621,9 +643,9 @@ mod tests {
             })
         };
         let mut alive = events(slow(5), Duration::from_secs(1));
-        assert_eq!(alive.next().await, Next::End);
+        assert_eq!(alive.next(None).await, Next::End);
         let mut silent = events(slow(2).chain(stream::pending()), Duration::from_secs(1));
-        assert_eq!(silent.next().await, Next::Fault(Fault::Silent));
+        assert_eq!(silent.next(None).await, Next::Fault(Fault::Silent));
     }
 
     /// Calls its reply whole with every event, and shows all of it.
@@ -649,6 +671,36 @@ mod tests {
         }
     }
 
+    // SPEC S6, S11
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_that_ends_in_the_middle_of_an_event_is_a_body_that_was_cut_there() {
+        for (last, idle, expected) in [
+            ("data: {\"a\":\"tw", 60, ["one", "cut"].as_slice()),
+            ("data: {\"a\":\"tw\n", 60, &["one", "cut"]),
+            ("data: {\"a\":\"tw", 5, &["one", "cut"]),
+            (": pin", 60, &["one", "ended"]),
+            (": pin", 5, &["one", "ended"]),
+            ("data: {}\n", 60, &["one", "ended"]),
+            ("data: [DONE]", 5, &["one", "ended"]),
+        ] {
+            let pieces = ["data: one\n\n", last].map(|piece| Ok(Bytes::from(piece)));
+            let body = stream::iter(pieces).chain(stream::pending());
+            let told = reply(events(body, Duration::from_secs(idle)), Hasty::default(), None);
+            let told: Vec<_> = told.collect().await;
+            let expected: Vec<_> =
+                expected.iter().map(|text| Ok(ModelEvent::TextDelta((*text).to_owned()))).collect();
+            assert_eq!(told, expected, "{last:?}, {idle} s");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_in_the_middle_of_an_event_is_told_as_silence() {
+        let pieces = stream::iter([Ok(Bytes::from_static(b"data: {\"a"))]).chain(stream::pending());
+        let told: Vec<_> = reply(events(pieces, Duration::from_secs(5)), Echo, None).collect().await;
+        let silent = interrupted(&crate::model::story::endpoint(), Ending::Fault(Fault::Silent));
+        assert_eq!(told, [Err(silent)]);
+    }
+
     /// What is told of events that come after so many seconds each.
     async fn told_of(seconds: &[(u64, &'static str)]) -> (Vec<String>, Duration) {
         let body = stream::iter(seconds.to_vec()).then(|(seconds, data)| async move {
@@ -668,9 +720,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn all_at_once_with_its_end_is_a_reply_though_the_connection_stays_open() {
-        let (told, waited) = told_of(&[(0, "one"), (2, "{}")]).await;
+        let (told, waited) = told_of(&[(0, "one")]).await;
         assert_eq!(told, ["one", "ended"]);
         assert!(waited <= GRACE_IN_DOUBT + CLOSING_GRACE, "{waited:?}");
+        // What comes behind it without a piece settles the doubt.
+        let (told, waited) = told_of(&[(0, "one"), (2, "{}")]).await;
+        assert_eq!(told, ["one", "ended"]);
+        assert!(waited <= Duration::from_secs(2) + ENDING_GRACE + CLOSING_GRACE, "{waited:?}");
         // An end before any piece may be said with every one of them too.
         let (told, _) = told_of(&[(0, "{}"), (4, "{}"), (25, "one")]).await;
         assert_eq!(told, ["one", "cut"]);

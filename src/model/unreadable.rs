@@ -47,7 +47,7 @@ impl Unreadable {
         data: &str,
         place: Place,
     ) -> Result<Brought, ModelError> {
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         let is_lost = may_be_piece(data);
         if self.count == 1 || is_lost && !self.lost_a_piece {
             self.first = data.chars().take(MAX_SHOWN).collect();
@@ -58,11 +58,14 @@ impl Unreadable {
         if is_page || place != Place::BehindEnd && self.count > MAX_UNREADABLE {
             return Err(sse::malformed(endpoint, data));
         }
-        tracing::warn!(
-            count = self.count,
-            bytes = data.len(),
-            "an event of the model's reply cannot be read"
-        );
+        // Behind the end any number of them costs nothing, nor may they fill the log.
+        if self.count <= MAX_UNREADABLE {
+            tracing::warn!(
+                count = self.count,
+                bytes = data.len(),
+                "an event of the model's reply cannot be read"
+            );
+        }
         Ok(if is_sign_of_life(data) { Brought::Remark } else { Brought::Strange })
     }
 

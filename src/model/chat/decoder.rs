@@ -77,9 +77,9 @@ impl ChatDecoder {
         let choices = chunk.get("choices").and_then(Value::as_array);
         // Without a choice, an error may lie flat in the chunk.
         let is_beside = choices.is_none_or(Vec::is_empty);
-        let error = if is_beside { ServerError::find(chunk) } else { None };
-        if error.is_some() || holds_error(chunk) {
-            let error = error.or_else(|| ServerError::find(chunk)).unwrap_or_default();
+        let is_told = holds_error(chunk);
+        let error = if is_beside || is_told { ServerError::find(chunk) } else { None };
+        if let Some(error) = error.or_else(|| is_told.then(ServerError::default)) {
             return Err(error.in_stream(&self.endpoint));
         }
         if is_beside {
@@ -363,18 +363,16 @@ impl Decoder for ChatDecoder {
 
     fn end(&mut self, ending: Ending, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let is_marker = matches!(ending, Ending::Marker);
-        if self.chunks == Chunks::Strange && is_marker {
+        let has_ended = self.said.has_ended(&ending);
+        if self.chunks == Chunks::Strange && (is_marker || has_ended) {
             return Err(sse::malformed(&self.endpoint, "a stream without choices"));
         }
-        if !self.said.has_ended(&ending) {
+        if !has_ended {
             self.content_is_over(out);
             if self.chunks == Chunks::None && (is_marker || matches!(ending, Ending::Closed)) {
                 self.unreadable.refuse_all(&self.endpoint)?;
             }
             return Err(sse::interrupted(&self.endpoint, ending));
-        }
-        if self.chunks == Chunks::Strange {
-            return Err(sse::malformed(&self.endpoint, "a stream without choices"));
         }
         self.finish(out)
     }

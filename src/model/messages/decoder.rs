@@ -25,10 +25,15 @@ use crate::{
     protocol::{Item, Usage, Wire},
 };
 
-/// What a part of an event has that was of a block. On this wire the word for the end may stand behind every block, so
-/// that even there nothing may be lost of one.
-const OF_A_BLOCK: [&str; 6] =
-    ["content_block", "_delta\",", "\"text", "\"thinking", "\"partial_json", "\"signature"];
+/// The beginning of the kinds of events that are of a block.
+const BLOCK: &str = "content_block";
+
+/// Kinds of events that are of none.
+const OF_NO_BLOCK: [&str; 5] = ["message_start", "message_delta", "message_stop", "ping", "error"];
+
+/// What a part of an event has that was of a block, whatever its members are sorted by.
+const PARTS_OF_BLOCKS: [&str; 7] =
+    [BLOCK, "\"text", "\"thinking", "\"input_json", "\"partial_json", "\"signature", "\"citation"];
 
 /// Blocks of one reply; the largest seen has some dozens.
 const MAX_BLOCKS: usize = 1024;
@@ -233,12 +238,10 @@ impl Decoder for MessagesDecoder {
     fn event(&mut self, data: &str, out: &mut Vec<ModelEvent>) -> Result<Progress, ModelError> {
         let data = &*event_json::mended(data);
         let Ok(event) = serde_json::from_str::<Event<'_>>(data) else {
-            // Of one that lost its beginning nobody knows.
-            let has_no_beginning = || may_be_piece(data) && !data.trim_start().starts_with('{');
-            let may_be_of_a_block =
-                || has_no_beginning() || OF_A_BLOCK.iter().any(|part| data.contains(part));
             let place = match self.events {
-                _ if self.said.is_believed() && !may_be_of_a_block() => Place::BehindEnd,
+                _ if self.said.is_believed() && !(may_be_piece(data) && may_be_of_block(data)) => {
+                    Place::BehindEnd
+                }
                 Events::OfAReply => Place::Reply,
                 Events::None | Events::Strange => Place::Start,
             };
@@ -323,7 +326,8 @@ impl Decoder for MessagesDecoder {
             // The word for the end may stand behind every block: what breaks off in front of the last event is only whole
             // where that event had begun.
             Ending::Fault(fault) if *fault != Fault::Silent => false,
-            Ending::Cut(open) if may_begin_block(open) => false,
+            Ending::Cut { fault: Some(fault), .. } if *fault != Fault::Silent => false,
+            Ending::Cut { open, .. } if may_be_of_block(open) => false,
             _ => self.said.end().is_some() && self.said.has_ended(&ending),
         };
         if has_ended {
@@ -370,12 +374,25 @@ impl MessagesDecoder {
     }
 }
 
-/// Whether an event of which only the beginning came may be of a block.
-fn may_begin_block(beginning: &str) -> bool {
-    const BLOCK: &str = "content_block";
-    let kind =
-        beginning.split_once("\"type\"").and_then(|(_, rest)| rest.split('"').nth(1)).unwrap_or_default();
-    kind.starts_with(BLOCK) || BLOCK.starts_with(kind)
+/// Whether an event of which only a part came may be of a block. On this wire the word for the end may stand behind every
+/// block, so that even there nothing may be lost of one.
+fn may_be_of_block(part: &str) -> bool {
+    let part = part.trim_start();
+    let kind = part.split_once("\"type\"").and_then(|(before, rest)| Some((before, rest.split('"').nth(1)?)));
+    let Some((before, kind)) = kind.filter(|_| part.starts_with('{')) else {
+        // Nobody knows.
+        return true;
+    };
+    if kind.starts_with(BLOCK) || BLOCK.starts_with(kind) {
+        return true;
+    }
+    let is_its_own = before.trim_end() == "{";
+    if is_its_own && OF_NO_BLOCK.iter().any(|known| known.starts_with(kind)) {
+        return false;
+    }
+    // The first kind may be that of a member.
+    PARTS_OF_BLOCKS.iter().any(|known| part.contains(known))
+        || kind.ends_with("_delta") && kind != "message_delta"
 }
 
 #[cfg(test)]

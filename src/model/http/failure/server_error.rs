@@ -162,7 +162,7 @@ const CODES: [&str; 5] = ["code", "type", "status", "error_code", "status_code"]
 /// Phrases that say that there were too many requests (Baidu, MiniMax, Alibaba), where no status does.
 const TOO_MANY: [&str; 3] = ["rate limit", "request limit", "too many requests"];
 
-/// Words that say that all went well.
+/// Words that say that all went well; signs alone do not say anything else.
 const SUCCESSES: [&str; 9] =
     ["", "ok", "success", "successful", "succeeded", "done", "complete", "completed", "finished"];
 
@@ -183,6 +183,8 @@ impl ServerError {
         match said {
             Value::Bool(is_good) => *is_good,
             Value::Number(status) => status.as_u64().is_some_and(is_good),
+            // One that is empty says neither.
+            Value::String(words) if words.trim().is_empty() => false,
             Value::String(words) => {
                 let words = words.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
                 SUCCESSES.contains(&words.as_str()) || words.parse().is_ok_and(is_good)
@@ -194,7 +196,8 @@ impl ServerError {
     /// The error of a member that is in every event of its server (MiniMax), where it says of one.
     pub(in crate::model) fn in_base(json: &Value) -> Option<&Value> {
         let base = json.get("base_resp")?;
-        base.get("status_code").filter(|code| !code.is_null() && !Self::is_success(code)).map(|_| base)
+        let is_bad = |code: &&Value| Self::is_said(&code.to_string()) && !Self::is_success(code);
+        base.get("status_code").filter(is_bad).map(|_| base)
     }
 
     /// Finds the error in a JSON object: `{"error": {"message", "type", "code"}}`, `{"error": "…"}`, `{"detail": "…"}`,
@@ -205,9 +208,10 @@ impl ServerError {
         let first = json.get("errors").and_then(|errors| errors.get(0));
         // Some have an empty one in every event; in one that is called an error it counts all the same.
         let is_called_error = json.get("type").is_some_and(|kind| kind == "error");
-        let named = json.get("error").filter(|error| is_called_error || Self::is_said(&error.to_string()));
-        let short = json.get("err").filter(|error| Self::is_said(&error.to_string()));
-        let detail = json.get("detail").filter(|detail| !detail.is_object() || Self::find(detail).is_some());
+        let said = |member: &str| json.get(member).filter(|value| Self::is_said(&value.to_string()));
+        let named = json.get("error").filter(|_| is_called_error).or_else(|| said("error"));
+        let short = said("err");
+        let detail = said("detail").filter(|detail| !detail.is_object() || Self::find(detail).is_some());
         let members = [Self::in_base(json), named, short, detail, first];
         let error = members.into_iter().flatten().find(|error| !error.is_null());
         let wait = error.and_then(retry_after::in_error).or_else(|| retry_after::in_error(json));
@@ -250,11 +254,12 @@ impl ServerError {
         if status == Some(400) && (is(&AUTH_WORDS) || says(&BAD_KEY)) {
             return Meaning::Auth;
         }
-        if status.is_none() && says(&TOO_MANY) {
-            return Meaning::RateLimited;
-        }
-        let status = status.or_else(|| self.words.iter().find_map(|word| word.parse().ok()));
+        let own = || self.words.iter().filter_map(|word| word.parse().ok()).find(is_bad_status);
+        let status = status.or_else(own);
+        // Numbers of the server's own say nothing.
+        let is_number = |word: &String| word.parse::<i64>().is_ok();
         match status {
+            None if says(&TOO_MANY) => Meaning::RateLimited,
             Some(401 | 403) => Meaning::Auth,
             Some(402) => Meaning::Quota,
             Some(400 | 404) if is(&NO_MODEL_WORDS) => Meaning::NoModel,
@@ -268,7 +273,7 @@ impl ServerError {
             None if is(&AUTH_WORDS) => Meaning::Auth,
             None if is(&RATE_WORDS) => Meaning::RateLimited,
             None if is(&OVERLOAD_WORDS) => Meaning::Overloaded,
-            None if is(&FAILURE_WORDS) || self.words.is_empty() => Meaning::Failed,
+            None if is(&FAILURE_WORDS) || self.words.iter().all(is_number) => Meaning::Failed,
             None => Meaning::Rejected,
         }
     }
@@ -300,5 +305,10 @@ fn is_flat(json: &Value) -> bool {
 
 fn is_status_of_error(status: &Value) -> bool {
     let number = status.as_u64().or_else(|| status.as_str()?.parse().ok());
-    number.is_some_and(|number| (400..600).contains(&number))
+    number.and_then(|number| number.try_into().ok()).is_some_and(|number| is_bad_status(&number))
+}
+
+/// Whether a number is a status of HTTP that says that something failed.
+fn is_bad_status(status: &u16) -> bool {
+    (400..600).contains(status)
 }
