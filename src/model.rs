@@ -147,8 +147,9 @@ impl Room {
     }
 }
 
-/// The reply of a client that may send no further request for it.
-fn paused(usage: Option<Usage>) -> ModelStream {
+/// The reply of a client that may send no further form of a request that was refused: nothing was used for that.
+fn paused() -> ModelStream {
+    let usage = Some(Usage::default());
     stream::iter([Ok(ModelEvent::Done { finish: Finish::Pause, usage })]).boxed()
 }
 
@@ -185,9 +186,13 @@ pub enum ModelEvent {
     /// Bytes that had come of a reply that breaks off and that nobody was shown, such as those of calls: comes right
     /// before its error.
     Unheard(usize),
+    /// The client has estimated a part of what it tells as used, since the server did not count it: comes before that.
+    Estimated,
     /// The reply is over.
     Done {
         finish: Finish,
+        /// `None` where nothing was counted. A count of nothing says that nothing was used: no request was sent, or it was
+        /// refused.
         usage: Option<Usage>,
     },
 }

@@ -65,7 +65,7 @@ impl Ending {
         let word = shown(word);
         let detail =
             format!("the server cut its reply off with \"{word}\"; ask it to go on, or in other words");
-        Self::new(StopReason::Limit(Limit::OutputTokens), detail, answer)
+        Self::new(StopReason::Interrupted, detail, answer)
     }
 
     /// The words may be all that the model wanted to say, or not: its user sees both.

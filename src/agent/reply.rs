@@ -74,28 +74,37 @@ pub(super) struct Meter<'a> {
     pub(super) counted: Usage,
     /// The same, with estimates for what it did not count.
     pub(super) used: Usage,
+    /// Whether a part of that is an estimate.
+    pub(super) is_estimated: bool,
 }
 
 impl Meter<'_> {
     /// Adds what an attempt used that brought `items`. What the server did not count is estimated: a bound holds with
     /// every server.
-    fn add(&mut self, counted: Usage, items: &[Item]) {
+    fn add(&mut self, counted: Option<Usage>, collected: &Collected) {
+        if counted == Some(Usage::default()) {
+            return;
+        }
+        let counted = counted.unwrap_or_default();
+        let items = &collected.items;
         let mut used = counted.of_written(context::estimate_words(items));
         // No word is written with nothing.
         if counted.output_tokens == 0 {
             used.output_tokens = context::estimate(0, items);
         }
-        self.spend(counted, used);
+        self.spend(counted, used, collected.is_estimated);
     }
 
     /// The same for an attempt that broke off: what was counted by then may be of its first word only.
     fn add_broken(&mut self, collected: &Collected) {
         let counted = collected.used;
         let estimated = context::estimate(collected.unheard, &collected.so_far());
-        self.spend(counted, Usage { output_tokens: counted.output_tokens.max(estimated), ..counted });
+        let used = Usage { output_tokens: counted.output_tokens.max(estimated), ..counted };
+        self.spend(counted, used, collected.is_estimated);
     }
 
-    fn spend(&mut self, counted: Usage, mut used: Usage) {
+    /// `is_estimated` says that the client has estimated a part of what is given as counted.
+    fn spend(&mut self, counted: Usage, mut used: Usage, is_estimated: bool) {
         // No request reads nothing.
         if used.input_tokens == 0 {
             used.input_tokens =
@@ -103,7 +112,9 @@ impl Meter<'_> {
         }
         self.counted += counted;
         self.used += used;
-        self.spent.add(used, self.price, used != counted);
+        let is_estimated = is_estimated || used != counted;
+        self.is_estimated |= is_estimated;
+        self.spent.add(used, self.price, is_estimated);
     }
 
     /// The bound that leaves no room for another attempt.
@@ -140,7 +151,8 @@ pub(super) async fn ask(
         let was_shown = collected.was_shown;
         let again = match outcome {
             Ok((finish, usage)) => {
-                meter.add(usage, &collected.items);
+                meter.add(usage, &collected);
+                let usage = usage.unwrap_or_default();
                 if !finish.is_own() || !collected.says_nothing() {
                     return collected.into_whole(finish, usage);
                 }
@@ -204,6 +216,8 @@ struct Collected {
     has_begun: bool,
     /// What the server had counted when the reply broke off.
     used: Usage,
+    /// The client has estimated a part of what was used.
+    is_estimated: bool,
     /// A message came whole with other words than those that were shown of it: a piece was lost on the way.
     was_shown_wrong: bool,
     /// What is open came before a message that is whole, and is no part of that: more than one message came at once, or
@@ -355,7 +369,7 @@ async fn collect(
     room: Room,
     events: &Events<'_>,
     collected: &mut Collected,
-) -> Result<(Finish, Usage), ModelError> {
+) -> Result<(Finish, Option<Usage>), ModelError> {
     let mut stream: ModelStream = model.stream_within(request, room).await?;
     collected.has_begun = true;
     while let Some(event) = stream.next().await {
@@ -382,9 +396,10 @@ async fn collect(
             }
             ModelEvent::Used(usage) => collected.used = usage,
             ModelEvent::Unheard(bytes) => collected.unheard += bytes,
+            ModelEvent::Estimated => collected.is_estimated = true,
             ModelEvent::Done { finish, usage } => {
                 collected.put_right(events);
-                return Ok((finish, usage.unwrap_or_default()));
+                return Ok((finish, usage));
             }
         }
     }

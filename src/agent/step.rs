@@ -163,8 +163,7 @@ impl Agent {
         }
     }
 
-    /// Asks until the thread is answered: once more in its plain form when the server says that its history is broken,
-    /// and when it says that it is too long, once more with old outputs short, and once more with the newest ones cut.
+    /// Asks until the thread is answered or cannot be, and tells what that used.
     async fn reply(
         &self,
         thread: &mut Thread,
@@ -174,26 +173,33 @@ impl Agent {
         events: &Events<'_>,
     ) -> Reply {
         progress.of_step = Account::default();
+        let reply = self.reply_in_forms(thread, tool_choice, progress, context, events).await;
+        progress.tell(&reply, events);
+        reply
+    }
+
+    /// Asks until the thread is answered: once more in its plain form when the server says that its history is broken,
+    /// and when it says that it is too long, once more with old outputs short, and once more with the newest ones cut.
+    async fn reply_in_forms(
+        &self,
+        thread: &mut Thread,
+        tool_choice: ToolChoice<'_>,
+        progress: &mut Progress,
+        context: &TurnContext,
+        events: &Events<'_>,
+    ) -> Reply {
         let mut attempts = Attempts::new(self.retries);
         let mut forms = Forms::default();
         loop {
             let reply = self.send(thread, tool_choice, progress, &mut attempts, context, events).await;
-            let Some(trouble) = Trouble::of(&reply) else {
-                progress.tell(&reply, events);
-                return reply;
-            };
+            let Some(trouble) = Trouble::of(&reply) else { return reply };
             if trouble.may_be_mended()
                 && let Some(reached) = progress.spent.used_up(&self.limits)
             {
-                progress.tell(&reply, events);
                 return reply.bounded(reached);
             }
-            let Some(reason) = forms.change(thread, trouble.kind) else {
-                progress.tell(&reply, events);
-                return forms.explained(reply);
-            };
+            let Some(reason) = forms.change(thread, trouble.kind) else { return forms.explained(reply) };
             if context.last_step.is_cancelled() {
-                progress.tell(&reply, events);
                 return reply.cancelled();
             }
             if trouble.was_shown {
@@ -249,9 +255,10 @@ impl Agent {
             spent: &mut progress.spent,
             counted: Usage::default(),
             used: Usage::default(),
+            is_estimated: false,
         };
         let mut reply = reply::ask(&*self.model, request, attempts, &mut meter, context, events).await;
-        let Meter { counted, used, .. } = meter;
+        let Meter { counted, used, is_estimated, .. } = meter;
         if let Reply::Broken { error, .. } = &mut reply
             && error.kind == ErrorKind::History
         {
@@ -262,10 +269,13 @@ impl Agent {
             thread.fit.count(estimated, usage.input_tokens);
         }
         // The model inside askls reads no tokens; what is estimated of it only keeps its bounds.
-        let used = if info.wire.is_some() { used } else { counted };
+        let (used, is_estimated) = match info.wire {
+            Some(_) => (used, is_estimated),
+            None => (counted, false),
+        };
         let cost = thread.spend(used, info.price);
         for account in [&mut progress.account, &mut progress.of_step] {
-            account.add(used, cost, used != counted);
+            account.add(used, cost, is_estimated);
         }
         reply
     }

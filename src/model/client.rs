@@ -261,7 +261,7 @@ impl<F: Format> WireClient<F> {
                 return Err(about_history::<F>(error, request, is_tried_without_reasoning));
             }
             if room.is_closed() {
-                return Ok(paused(None));
+                return Ok(paused());
             }
             granted = left;
         };

@@ -21,10 +21,10 @@ use serde_json::{Map, Value};
 
 use super::{
     Finish, ModelClient, ModelError, ModelEvent, ModelInfo, ModelStream, Request, Room, ToolChoice,
-    call_ids::CallIds, chat::ChatClient, http::Endpoint, messages::MessagesClient, options, paused,
+    call_ids::CallIds, chat::ChatClient, http::Endpoint, messages::MessagesClient, options,
     responses::ResponsesClient,
 };
-use crate::protocol::{Item, ToolCall, Usage, UserMessage, Wire};
+use crate::protocol::{Item, ToolCall, UserMessage, Wire};
 use actions::{Actions, Reply};
 use answer::{Steps, Task};
 use prompt::Story;
@@ -95,10 +95,12 @@ impl Guided {
     async fn step(&self, request: Request<'_>, room: Room) -> Result<ModelStream, ModelError> {
         let mut tally = Tally::new(room, self.info.price);
         let stream = self.try_step(request, &mut tally).await;
-        match (stream, tally.used()) {
+        match stream {
             // The requests before it have used something.
-            (Err(error), Some(used)) => Ok(stream::iter([Ok(ModelEvent::Used(used)), Err(error)]).boxed()),
-            (stream, _) => stream,
+            Err(error) if tally.used().is_some() => {
+                Ok(stream::iter(tally.told().chain([Err(error)])).boxed())
+            }
+            stream => stream,
         }
     }
 
@@ -115,14 +117,14 @@ impl Guided {
             offered = Some(actions.clone());
             match self.choose(&request, &scene, &story, actions, tally).await? {
                 Choice::Call { tool, arguments } => {
-                    return Ok(call(request.items, &tool, arguments, tally.used()));
+                    return Ok(call(request.items, &tool, arguments, tally));
                 }
-                Choice::Ended(finish) => return Ok(ending(finish, tally.used())),
+                Choice::Ended(finish) => return Ok(ending(finish, tally)),
                 Choice::Answer => {}
             }
         }
         if tally.is_used_up() {
-            return Ok(paused(tally.used()));
+            return Ok(ending(Finish::Pause, tally));
         }
         self.answer(&request, &scene, &story, offered, tally.clone()).await
     }
@@ -205,7 +207,7 @@ impl Guided {
                 }
                 Ok(ModelEvent::Used(usage)) => told = Some(usage),
                 Ok(ModelEvent::Unheard(bytes)) => written += bytes,
-                Ok(ModelEvent::Item(_)) => {}
+                Ok(ModelEvent::Item(_) | ModelEvent::Estimated) => {}
                 Err(error) => {
                     if told.is_some() || written > 0 || error.kind.is_of_a_begun_reply() {
                         tally.add_broken(told, prompt.len(), written);
@@ -277,16 +279,15 @@ fn said(text: &str) -> Item {
     Item::User(UserMessage { text: text.to_owned(), context: None })
 }
 
-fn call(history: &[Item], tool: &str, arguments: Map<String, Value>, usage: Option<Usage>) -> ModelStream {
+fn call(history: &[Item], tool: &str, arguments: Map<String, Value>, tally: &Tally) -> ModelStream {
     let arguments = Value::Object(arguments).to_string();
     let id = CallIds::of(history).take("", tool, &arguments).unwrap_or_default();
     let call = Item::Call(ToolCall { id, name: tool.to_owned(), arguments, raw: None });
-    let done = ModelEvent::Done { finish: Finish::Stop, usage };
-    stream::iter([Ok(ModelEvent::Item(call)), Ok(done)]).boxed()
+    stream::iter([Ok(ModelEvent::Item(call))].into_iter().chain(tally.done(Finish::Stop))).boxed()
 }
 
-fn ending(finish: Finish, usage: Option<Usage>) -> ModelStream {
-    stream::iter([Ok(ModelEvent::Done { finish, usage })]).boxed()
+fn ending(finish: Finish, tally: &Tally) -> ModelStream {
+    stream::iter(tally.done(finish)).boxed()
 }
 
 impl ModelClient for Guided {

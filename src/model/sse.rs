@@ -204,7 +204,8 @@ impl EventStream {
 
     /// Reads what is left, if it comes at once, so that the connection can be used again.
     async fn close(mut self) {
-        let rest = async { while !matches!(self.next(None).await, Next::End | Next::Cut | Next::Fault(_)) {} };
+        let rest =
+            async { while !matches!(self.next(None).await, Next::End | Next::Cut | Next::Fault(_)) {} };
         // A server that keeps the connection open loses it.
         drop(timeout(CLOSING_GRACE, rest).await);
     }
@@ -316,7 +317,7 @@ pub(super) fn reply(events: EventStream, decoder: impl Decoder, until: Option<In
                 }
             };
             *shown += out.iter().map(shown_bytes).sum::<usize>();
-            ready.extend(out.drain(..).map(Ok));
+            ready.extend(out.drain(..).map(with_true_count).map(Ok));
             match progress {
                 Ok(Progress::More) => *deadline = None,
                 Ok(Progress::InDoubt) => {
@@ -362,7 +363,21 @@ pub(super) fn data(events: EventStream) -> impl Stream<Item = String> {
 fn shown_bytes(event: &ModelEvent) -> usize {
     match event {
         ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text) => text.len(),
-        ModelEvent::Item(_) | ModelEvent::Used(_) | ModelEvent::Unheard(_) | ModelEvent::Done { .. } => 0,
+        ModelEvent::Item(_)
+        | ModelEvent::Used(_)
+        | ModelEvent::Unheard(_)
+        | ModelEvent::Estimated
+        | ModelEvent::Done { .. } => 0,
+    }
+}
+
+/// No reply uses nothing: a server that says so has not counted.
+fn with_true_count(event: ModelEvent) -> ModelEvent {
+    match event {
+        ModelEvent::Done { finish, usage } => {
+            ModelEvent::Done { finish, usage: usage.filter(|usage| *usage != Usage::default()) }
+        }
+        other => other,
     }
 }
 
@@ -373,7 +388,7 @@ fn shown_bytes(event: &ModelEvent) -> usize {
 pub(super) fn whole_reply(decoder: &mut impl WholeDecoder, body: &str) -> Result<ModelStream, ModelError> {
     let mut out = Vec::new();
     let Err(error) = decoder.whole(body, &mut out) else {
-        return Ok(stream::iter(out.into_iter().map(Ok)).boxed());
+        return Ok(stream::iter(out.into_iter().map(with_true_count).map(Ok)).boxed());
     };
     let (usage, mut unheard) = (decoder.usage(), decoder.unheard());
     if out.is_empty() && usage.is_none() && unheard == 0 {

@@ -46,6 +46,7 @@ pub(super) fn story(pieces: &[&[u8]], decoder: impl Decoder) -> String {
             Ok(ModelEvent::Unheard(bytes)) => {
                 writeln!(lines, "unheard {bytes} bytes").expect("strings take all");
             }
+            Ok(ModelEvent::Estimated) => writeln!(lines, "estimated").expect("strings take all"),
             Err(error) => writeln!(lines, "=> {error:?}").expect("strings take all"),
         }
     }

@@ -176,7 +176,7 @@ async fn ask(wire: Wire, capture: &Capture) -> Told {
         match event {
             Ok(ModelEvent::TextDelta(text)) => told.shown.push_str(&text),
             Ok(ModelEvent::ReasoningDelta(text)) => told.thought.push_str(&text),
-            Ok(ModelEvent::Used(_) | ModelEvent::Unheard(_)) => {}
+            Ok(ModelEvent::Used(_) | ModelEvent::Unheard(_) | ModelEvent::Estimated) => {}
             Ok(ModelEvent::Item(item)) => told.items.push(item),
             Ok(ModelEvent::Done { finish, usage }) => told.end = Some(Ok((finish, usage))),
             Err(error) => told.end = Some(Err(error)),

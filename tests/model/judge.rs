@@ -115,7 +115,9 @@ fn check_size(told: &Told, body: usize) {
     let size = |event: &Result<ModelEvent, ModelError>| match event {
         Ok(ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text)) => text.len(),
         Ok(ModelEvent::Item(of)) => item(of),
-        Ok(ModelEvent::Used(_) | ModelEvent::Unheard(_) | ModelEvent::Done { .. }) => 0,
+        Ok(
+            ModelEvent::Used(_) | ModelEvent::Unheard(_) | ModelEvent::Estimated | ModelEvent::Done { .. },
+        ) => 0,
         Err(error) => error.message.len(),
     };
     let size: usize = told.iter().map(size).sum();

@@ -86,7 +86,10 @@ async fn reply(model: &dyn ModelClient, request: Request<'_>) -> Result<Whole, M
     while let Some(event) = events.next().await {
         match event? {
             ModelEvent::TextDelta(text) => shown.push_str(&text),
-            ModelEvent::ReasoningDelta(_) | ModelEvent::Used(_) | ModelEvent::Unheard(_) => {}
+            ModelEvent::ReasoningDelta(_)
+            | ModelEvent::Used(_)
+            | ModelEvent::Unheard(_)
+            | ModelEvent::Estimated => {}
             ModelEvent::Item(item) => items.push(item),
             ModelEvent::Done { finish, usage } => {
                 let usage = usage.expect("the server counts tokens");

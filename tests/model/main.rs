@@ -100,7 +100,7 @@ async fn step(client: &dyn ModelClient, items: &[Item]) -> Step {
         match event {
             Ok(ModelEvent::TextDelta(text)) => shown.push_str(&text),
             Ok(ModelEvent::ReasoningDelta(text)) => thought.push_str(&text),
-            Ok(ModelEvent::Used(_) | ModelEvent::Unheard(_)) => {}
+            Ok(ModelEvent::Used(_) | ModelEvent::Unheard(_) | ModelEvent::Estimated) => {}
             Ok(ModelEvent::Item(item)) => produced.push(item),
             Ok(ModelEvent::Done { finish, usage }) => {
                 if let Some(usage) = usage {

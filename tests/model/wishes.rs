@@ -2,7 +2,7 @@
 
 use askls::{
     model::{ErrorKind, Finish, ModelEvent, Room},
-    protocol::{Item, Raw, Reasoning, ToolCall, ToolOutput, Wire},
+    protocol::{Item, Raw, Reasoning, ToolCall, ToolOutput, Usage, Wire},
 };
 use futures::StreamExt;
 use serde_json::json;
@@ -47,7 +47,9 @@ async fn a_request_is_not_sent_without_what_a_server_refuses_once_the_user_wants
         room.last_step.cancel();
         let items = [user("2+2?")];
         let reply = client.stream_within(request(&items, &[]), room).await.expect("a reply");
-        let paused = ModelEvent::Done { finish: Finish::Pause, usage: None };
+        // Nothing was used.
+        let usage = Some(Usage::default());
+        let paused = ModelEvent::Done { finish: Finish::Pause, usage };
         assert_eq!(reply.collect::<Vec<_>>().await, [Ok(paused)], "{wire}");
         assert_eq!(model.requests().len(), 1, "{wire}");
     }

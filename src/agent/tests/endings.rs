@@ -129,7 +129,7 @@ async fn the_word_for_an_end_is_shown_as_it_is_and_without_keys() {
     let cut = told(Finish::Cut("TIME_LIMIT".to_owned())).await;
     expect![[r#"
         => answer: the server ended its reply with "x \u{202e}y <key hidden by askls>", which askls does not know: the answer may be cut off
-        => limit output_tokens: the server cut its reply off with "TIME_LIMIT"; ask it to go on, or in other words
+        => interrupted: the server cut its reply off with "TIME_LIMIT"; ask it to go on, or in other words
     "#]]
     .assert_eq(&(unknown + &cut));
 }

@@ -258,6 +258,21 @@ async fn what_came_of_a_reply_that_was_stopped_is_told_as_an_estimate() {
     assert!(result.cost > Some(Cost(100)), "{:?}", result.cost);
 }
 
+#[tokio::test]
+async fn what_the_client_itself_has_estimated_is_told_as_an_estimate() {
+    let guessed = Ok([text("so"), vec![Ok(ModelEvent::Estimated)], done(Finish::Stop)].concat());
+    let result = priced(vec![guessed], false).ask("count").await;
+    assert_eq!((result.is_estimated, result.usage.total(), result.cost), (true, 12, Some(Cost(300))));
+}
+
+#[tokio::test]
+async fn a_request_that_is_not_sent_again_after_a_refusal_costs_nothing() {
+    let usage = Some(Usage::default());
+    let refused = Ok(vec![Ok(ModelEvent::Done { finish: Finish::Pause, usage })]);
+    let result = priced(vec![refused, reply([text("so")])], false).ask("count").await;
+    assert_eq!((result.is_estimated, result.usage.total(), result.cost), (false, 12, Some(Cost(300))));
+}
+
 // SPEC L13
 #[tokio::test]
 async fn a_turn_ends_once_it_costs_what_it_may() {

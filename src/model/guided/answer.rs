@@ -197,14 +197,13 @@ impl Answering {
                 let arguments = Value::Object(arguments).to_string();
                 let id = self.task.steps.ids.take("", &tool, &arguments).unwrap_or_default();
                 let call = Item::Call(ToolCall { id, name: tool, arguments, raw: None });
-                let done = ModelEvent::Done { finish: Finish::Stop, usage: self.task.tally.used() };
-                self.ready.extend([Ok(ModelEvent::Item(call)), Ok(done)]);
+                self.ready.push_back(Ok(ModelEvent::Item(call)));
+                self.ready.extend(self.task.tally.done(Finish::Stop));
                 self.events = stream::empty().boxed();
             }
             NoAnswer::Nothing if self.attempts > 0 && self.task.tally.is_used_up() => {
                 self.held = None;
-                let done = ModelEvent::Done { finish: Finish::Pause, usage: self.task.tally.used() };
-                self.ready.push_back(Ok(done));
+                self.ready.extend(self.task.tally.done(Finish::Pause));
                 self.events = stream::empty().boxed();
             }
             NoAnswer::Nothing if self.attempts > 0 => {
@@ -231,8 +230,7 @@ impl Answering {
 
     fn fail(&mut self, error: ModelError) {
         self.held = None;
-        self.ready.extend(self.task.tally.used().map(|usage| Ok(ModelEvent::Used(usage))));
-        self.ready.push_back(Err(error));
+        self.ready.extend(self.task.tally.told().chain([Err(error)]));
         self.events = stream::empty().boxed();
     }
 
@@ -259,8 +257,7 @@ impl Answering {
             Ok(ModelEvent::Item(_)) => {}
             Ok(ModelEvent::Done { finish, usage }) => {
                 self.task.tally.add(usage, self.read, self.written);
-                let usage = self.task.tally.used();
-                self.ready.push_back(Ok(ModelEvent::Done { finish, usage }));
+                self.ready.extend(self.task.tally.done(finish));
             }
             // Comes before an error, with which it is told.
             Ok(ModelEvent::Used(usage)) => self.told = Some(usage),
@@ -270,8 +267,7 @@ impl Answering {
                 if told.is_some() || self.written > 0 || error.kind.is_of_a_begun_reply() {
                     self.task.tally.add_broken(told, self.read, self.written);
                 }
-                self.ready.extend(self.task.tally.used().map(|used| Ok(ModelEvent::Used(used))));
-                self.ready.push_back(Err(error));
+                self.ready.extend(self.task.tally.told().chain([Err(error)]));
             }
             other => self.ready.push_back(other),
         }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{ErrorKind, ToolSpec};
-use crate::protocol::{AgentMessage, MessageState, ToolOutput};
+use crate::protocol::{AgentMessage, MessageState, ToolOutput, Usage};
 
 type Script = Result<Vec<Result<ModelEvent, ModelError>>, ModelError>;
 
@@ -683,6 +683,7 @@ async fn events_within(client: &dyn ModelClient, items: &[Item], room: Room) -> 
             Ok(ModelEvent::Item(Item::Agent(message))) => format!("agent: {}\n", message.text),
             Ok(ModelEvent::Item(Item::Call(call))) => format!("call: {} {}\n", call.name, call.arguments),
             Ok(ModelEvent::Used(usage)) => format!("used: {}\n", usage.total()),
+            Ok(ModelEvent::Estimated) => "estimated\n".to_owned(),
             Ok(ModelEvent::Done { finish, usage }) => {
                 format!("=> {finish:?}, {:?}\n", usage.map(|usage| usage.total()))
             }
@@ -809,14 +810,37 @@ async fn a_request_that_breaks_off_counts_for_what_came_of_it() {
         told += &events_within(&guided, &listed("how wide is the door?"), Room::default()).await;
     }
     expect![[r#"
+        estimated
         used: 1052
         => error: closed
+        estimated
         used: 123
         => error: closed
+        estimated
         used: 2012
         => error: closed
+        estimated
         used: 83
         => error: closed
     "#]]
     .assert_eq(&told);
+}
+
+// SPEC L12
+#[tokio::test]
+async fn what_no_server_counted_of_a_step_is_told_as_an_estimate_and_what_none_read_as_nothing() {
+    // A draft that is dropped before its end, then a step.
+    let draft = vec![Ok(ModelEvent::TextDelta("w".repeat(4_000)))];
+    let step = says(r#"{"action": "read_file", "path": "src/limits.h"}"#);
+    let inner = Scripted::new("m", vec![Ok(draft), step]);
+    let guided = Guided::new(inner.info().clone(), inner.clone());
+    let told = events_within(&guided, &listed("how wide is the door?"), Room::default()).await;
+    assert!(told.starts_with("call: read_file {\"path\":\"src/limits.h\"}\nestimated\n=> Stop"), "{told}");
+    // To list the files nobody is asked.
+    let guided = Guided::new(inner.info().clone(), inner);
+    expect![[r#"
+        call: list_files {}
+        => Stop, Some(0)
+    "#]]
+    .assert_eq(&events_within(&guided, &[user("how wide is the door?")], Room::default()).await);
 }

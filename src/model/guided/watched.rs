@@ -193,14 +193,15 @@ impl Watch {
                         self.record.failed(&self.guided.info().name, why);
                         let mut tally = Tally::new(self.room.clone(), self.guided.info().price);
                         tally.add(usage, self.request.bytes(), written);
-                        let used = tally.used().unwrap_or_default();
                         if tally.is_used_up() {
-                            return Some(Ok(ModelEvent::Done { finish: Finish::Pause, usage: Some(used) }));
+                            self.ready.extend(tally.done(Finish::Pause));
+                            self.events = stream::empty().boxed();
+                            continue;
                         }
                         match self.guided.step(self.request.as_request(), tally.room()).await {
-                            Ok(events) => self.events = with_usage(events, used),
+                            Ok(events) => self.events = with_usage(events, &tally),
                             Err(error) => {
-                                self.ready.extend([Ok(ModelEvent::Used(used)), Err(error)]);
+                                self.ready.extend(tally.told().chain([Err(error)]));
                                 self.events = stream::empty().boxed();
                             }
                         }
@@ -355,9 +356,11 @@ impl Kept {
 }
 
 /// The events with what was used before them: told with their end, or before their error.
-fn with_usage(events: ModelStream, before: Usage) -> ModelStream {
+fn with_usage(events: ModelStream, tally: &Tally) -> ModelStream {
+    let before = tally.used().unwrap_or_default();
     let mut is_told = false;
-    events
+    stream::iter(tally.estimated().map(Ok))
+        .chain(events)
         .flat_map(move |event| {
             let sum = |usage: Usage| {
                 let mut sum = before;
@@ -499,7 +502,7 @@ mod tests {
         let told = first_step(&native, ToolChoice::Auto).await;
         assert_eq!(told, "call: read_file {\"path\":\n=> Stop, 0 tokens\n");
         let told = first_step(&native, ToolChoice::Auto).await;
-        assert_eq!(told, "call: list_files {}\n=> Stop, 8 tokens\n");
+        assert_eq!(told, "Estimated\ncall: list_files {}\n=> Stop, 8 tokens\n");
     }
 
     #[tokio::test]

@@ -38,6 +38,8 @@ pub(super) struct ResponsesDecoder {
     is_item_lost: bool,
     /// What is left of it says that it was a call.
     is_call_lost: bool,
+    /// The same of an event that is more than the announcement of a call.
+    is_whole_call_lost: bool,
     /// Something of a reply has come.
     is_reply: bool,
     /// Bytes that nobody was shown and that stand in no slot.
@@ -57,6 +59,7 @@ impl ResponsesDecoder {
             unreadable: Unreadable::default(),
             is_item_lost: false,
             is_call_lost: false,
+            is_whole_call_lost: false,
             is_reply: false,
             unheard: 0,
             usage: None,
@@ -269,8 +272,13 @@ impl Decoder for ResponsesDecoder {
             Err(_) => {
                 let place = if self.is_reply { Place::Reply } else { Place::Start };
                 self.unreadable.note(&self.endpoint, data, place)?;
-                self.is_item_lost |= unreadable::may_be_piece(data) && !begins_as_delta(data);
-                self.is_call_lost |= self.is_item_lost && data.contains(r#""function_call""#);
+                let is_item = unreadable::may_be_piece(data) && !begins_as_delta(data);
+                self.is_item_lost |= is_item;
+                if is_item && data.contains(r#""function_call""#) {
+                    self.is_call_lost = true;
+                    // An announcement comes once more, with the call.
+                    self.is_whole_call_lost |= !data.contains("output_item.added");
+                }
                 Ok(Progress::More)
             }
         }

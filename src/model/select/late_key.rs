@@ -44,7 +44,7 @@ impl LateKey {
         let known = self.client.lock().await.clone();
         if let Some(client) = &known {
             match client.stream_within(request, room.clone()).await {
-                Err(ModelError { kind: ErrorKind::Auth, .. }) if room.is_closed() => return Ok(paused(None)),
+                Err(ModelError { kind: ErrorKind::Auth, .. }) if room.is_closed() => return Ok(paused()),
                 Err(ModelError { kind: ErrorKind::Auth, .. }) => {}
                 other => return other,
             }

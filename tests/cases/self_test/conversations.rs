@@ -112,7 +112,12 @@ fn table() -> Vec<(Value, Vec<Line>, Vec<Vec<Line>>)> {
         (
             rate,
             vec![progress(0, begin.clone()), progress(600, report("a")), progress(1200, end.clone())],
-            vec![vec![progress(0, begin.clone()), progress(1, report("a")), progress(2, end.clone())]],
+            [0, 9000]
+                .map(|late| {
+                    let burst = (0..5).map(|at| progress(late + at, report(&at.to_string())));
+                    std::iter::once(progress(0, begin.clone())).chain(burst).collect()
+                })
+                .into(),
         ),
         (
             rule("no_identical_consecutive_progress"),

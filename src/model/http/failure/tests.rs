@@ -141,6 +141,15 @@ fn an_error_in_a_stream_is_known_by_its_words() {
         (r#"{"type":"error","error":{"type":"invalid_request_error","message":"x"}}"#, ErrorKind::Rejected),
         (r#"{"type":"error","code":"server_error","message":"x"}"#, ErrorKind::Failed),
         (r#"{"error":{"message":"x","code":503}}"#, ErrorKind::Overloaded),
+        (
+            r#"{"error":{"code":400,"message":"max_tokens exceeds the request limit of 4096"}}"#,
+            ErrorKind::Rejected,
+        ),
+        // Numbers of the server's own are no statuses.
+        (r#"{"error_code":2,"error_msg":"Service temporarily unavailable"}"#, ErrorKind::Failed),
+        (r#"{"error_code":336100,"error_msg":"server busy"}"#, ErrorKind::Failed),
+        (r#"{"error":{"code":1004,"type":"authentication_error","message":"login fail"}}"#, ErrorKind::Auth),
+        (r#"{"error":{"code":"1301","type":"invalid_request_error","message":"x"}}"#, ErrorKind::Rejected),
     ] {
         assert_eq!(kind_in_stream(body), expected, "{body}");
     }
@@ -164,9 +173,21 @@ fn what_says_that_all_went_well_is_no_error() {
         json!({"detail": {"latency": 3}}),
         json!({"choices": null, "base_resp": {"status_code": 0, "status_msg": ""}}),
         json!({"choices": [], "usage": {}, "error": {}}),
+        json!({"choices": [], "usage": {}, "detail": ""}),
+        json!({"choices": [], "detail": []}),
+        json!({"choices": [], "detail": false}),
+        json!({"choices": [], "base_resp": {"status_code": ""}}),
+        json!({"message": "..."}),
     ] {
         assert_eq!(ServerError::find(&json), None, "{json}");
     }
+}
+
+#[test]
+fn an_empty_code_does_not_say_that_all_went_well() {
+    let found = |json| ServerError::find(&json).map(|error| error.message);
+    assert_eq!(found(json!({"code": "", "message": "boom"})).as_deref(), Some("boom"));
+    assert_eq!(found(json!({"status": " ", "msg": "boom"})).as_deref(), Some("boom"));
 }
 
 #[test]

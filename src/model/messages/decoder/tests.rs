@@ -95,12 +95,12 @@ fn a_call_of_a_gateway_behind_sealed_reasoning() {
     check(
         include_str!("../../../../tests/captures/litellm-messages-call.sse"),
         expect![[r#"
-        shown: Let me look.
-        reasoning +raw: 
-        agent: Let me look.
-        call: call_read_1 read_file {"path":"src/config.toml"}
-        => Stop, tokens 0 (0) 0 (0)
-    "#]],
+            shown: Let me look.
+            reasoning +raw: 
+            agent: Let me look.
+            call: call_read_1 read_file {"path":"src/config.toml"}
+            => Stop
+        "#]],
     );
 }
 
@@ -110,12 +110,12 @@ fn reasoning_is_apart_from_the_answer() {
     check(
         include_str!("../../../../tests/captures/aimock-messages-reasoning.sse"),
         expect![[r#"
-        thought: I should think about this.
-        shown: Done thinking.
-        reasoning +raw: I should think about this.
-        agent: Done thinking.
-        => Stop, tokens 0 (0) 0 (0)
-    "#]],
+            thought: I should think about this.
+            shown: Done thinking.
+            reasoning +raw: I should think about this.
+            agent: Done thinking.
+            => Stop
+        "#]],
     );
 }
 
@@ -125,10 +125,10 @@ fn a_reply_that_was_cut_is_partial() {
     check(
         include_str!("../../../../tests/captures/aimock-messages-length.sse"),
         expect![[r#"
-        shown: 1, 2, 3,
-        agent Partial: 1, 2, 3,
-        => Length, tokens 0 (0) 0 (0)
-    "#]],
+            shown: 1, 2, 3,
+            agent Partial: 1, 2, 3,
+            => Length
+        "#]],
     );
 }
 
@@ -957,6 +957,10 @@ fn a_remark_that_cannot_be_read_costs_nothing_and_behind_the_end_only_a_block_do
         ([&start, &words, &stop, r#"lock_delta","delta":{"text":"NOT "}}"#, &end], false),
         ([&start, &words, &stop, &end, r#"":1,"delta":{"partial_json":"{}"}}"#], false),
         ([&start, &words, &stop, "{'type': 'ping'}", &end], true),
+        ([&start, &words, &stop, &end, r#"{"type":"message_stop"#], true),
+        ([&start, &words, &stop, &end, r#"{"type":"cont"#], false),
+        ([&start, &words, &stop, &end, r#"{"index":1,"delta":{"ty"#], false),
+        ([&start, &words, &stop, &end, r#"{"delta":{"new":"x","type":"new_delta"},"ind"#], false),
     ] {
         let told = end_of(&[&events[..], &[STOP]].concat());
         assert_eq!(told == "=> Stop", is_whole, "{events:?}: {told}");
@@ -1000,6 +1004,11 @@ fn in_front_of_the_last_event_a_block_that_was_cut_costs_the_reply() {
         (r#"data: {"type":"cont"#, false),
         (r#"data: {"index":1,"del"#, false),
         ("data: {", false),
+        // Of servers that sort their members.
+        (r#"data: {"delta":{"text":"NOT ","type":"text_delta"},"index":0"#, false),
+        (r#"data: {"index":1,"content_block":{"type":"tool_use"#, false),
+        (r#"data: {"delta":{"stop_reason":"end_turn"},"type":"message_delta","us"#, true),
+        (r#"data: {"type":"message_delta","delta":{"stop"#, true),
     ] {
         let told = story(&[body.as_bytes(), behind.as_bytes()], decoder());
         assert_eq!(told.ends_with("=> Stop\n"), is_whole, "{behind}: {told}");

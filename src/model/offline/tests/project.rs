@@ -79,6 +79,7 @@ impl Project {
                 ModelEvent::ReasoningDelta(_)
                 | ModelEvent::Used(_)
                 | ModelEvent::Unheard(_)
+                | ModelEvent::Estimated
                 | ModelEvent::Done { .. } => {}
             }
         }

@@ -30,6 +30,7 @@ impl ResponsesDecoder {
         let status = response.status.as_deref().unwrap_or_default();
         let usage = response.usage;
         self.usage = usage;
+        let done_calls = self.done_calls();
         // First of all, since what came of a reply that failed was written too.
         self.take_listed(response.output.as_deref().unwrap_or_default(), out);
         if SaidEnd::of(status) == SaidEnd::NotYet {
@@ -48,9 +49,13 @@ impl ResponsesDecoder {
         }
         if finish.is_own() {
             let is_listed = response.output.as_ref().is_some_and(|items| !items.is_empty());
-            let has_call = self.slots.0.iter().any(|slot| slot.kind == "function_call");
+            let mut calls = self.slots.0.iter().filter(|slot| slot.kind == "function_call");
+            let is_call_missing = match self.is_whole_call_lost {
+                true => calls.all(|call| id_of_done(call).is_some_and(|id| done_calls.contains(&id))),
+                false => self.is_call_lost && calls.next().is_none(),
+            };
             // Nothing tells whether an item is missing, or the list leaves the call out.
-            if self.is_item_lost && !self.slots.0.is_empty() && !is_listed || self.is_call_lost && !has_call {
+            if self.is_item_lost && !self.slots.0.is_empty() && !is_listed || is_call_missing {
                 self.unreadable.refuse_lost(&self.endpoint)?;
             }
             self.refuse_unfinished()?;
@@ -81,6 +86,15 @@ impl ResponsesDecoder {
         out.extend(items.into_iter().map(ModelEvent::Item));
         out.push(ModelEvent::Done { finish, usage });
         Ok(())
+    }
+
+    /// The ids of the calls that are done.
+    fn done_calls(&self) -> Vec<String> {
+        if !self.is_whole_call_lost {
+            return Vec::new();
+        }
+        let calls = self.slots.0.iter().filter(|slot| slot.kind == "function_call");
+        calls.filter_map(id_of_done).collect()
     }
 
     /// Takes items that only the last event tells of. Where items were done before, their list is the truth: some servers
@@ -190,6 +204,12 @@ fn ended(kind: &str, status: &str, response: &Response) -> Said {
         said.say("failed");
     }
     said
+}
+
+/// The id of a call that is done.
+fn id_of_done(call: &Slot) -> Option<String> {
+    let item = OutputItem::parse(call.done.as_deref()?)?;
+    Some(item.text("call_id").unwrap_or_default().to_owned())
 }
 
 fn is_refusal(item: &Item) -> bool {

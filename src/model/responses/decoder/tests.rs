@@ -39,12 +39,12 @@ fn calls_through_litellm_without_names_of_events() {
     check(
         include_str!("../../../../tests/captures/litellm-responses-calls.sse"),
         expect![[r#"
-        shown: Reading both.
-        agent +raw: Reading both.
-        call +raw: call_RWi4AO3a4sFK2qX7 read_file {"path":"a.txt"}
-        call +raw: call_MfA3Cf5YPSwt0sij read_file {"path":"b.txt"}
-        => Stop, tokens 0 (0) 0 (0)
-    "#]],
+            shown: Reading both.
+            agent +raw: Reading both.
+            call +raw: call_RWi4AO3a4sFK2qX7 read_file {"path":"a.txt"}
+            call +raw: call_MfA3Cf5YPSwt0sij read_file {"path":"b.txt"}
+            => Stop
+        "#]],
     );
 }
 
@@ -54,12 +54,12 @@ fn reasoning_is_apart_from_the_answer() {
     check(
         include_str!("../../../../tests/captures/aimock-responses-reasoning.sse"),
         expect![[r#"
-        thought: I should think about this.
-        shown: Done thinking.
-        reasoning +raw: I should think about this.
-        agent +raw: Done thinking.
-        => Stop, tokens 0 (0) 0 (0)
-    "#]],
+            thought: I should think about this.
+            shown: Done thinking.
+            reasoning +raw: I should think about this.
+            agent +raw: Done thinking.
+            => Stop
+        "#]],
     );
 }
 
@@ -69,10 +69,10 @@ fn a_completed_event_may_tell_of_an_incomplete_reply() {
     check(
         include_str!("../../../../tests/captures/aimock-responses-length.sse"),
         expect![[r#"
-        shown: 1, 2, 3,
-        agent Partial: 1, 2, 3,
-        => Length, tokens 0 (0) 0 (0)
-    "#]],
+            shown: 1, 2, 3,
+            agent Partial: 1, 2, 3,
+            => Length
+        "#]],
     );
 }
 
@@ -809,6 +809,48 @@ fn a_lost_call_that_the_list_leaves_out_is_missed_and_a_sign_of_life_is_not() {
         let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
         let told = story(&[body.as_bytes()], decoder());
         assert_eq!(told.ends_with("=> Stop\n"), is_whole, "{told}");
+    }
+}
+
+// SPEC S12
+#[test]
+fn a_call_that_is_there_does_not_stand_for_one_that_was_lost() {
+    let call = |id: &str| {
+        format!(
+            r#"{{"type":"function_call","id":"f{id}","call_id":"{id}","name":"read","arguments":"{{}}"}}"#
+        )
+    };
+    let done = |item: &str| format!(r#"{{"type":"response.output_item.done","item":{item}}}"#);
+    let listed = |items: &[String]| {
+        let items = items.join(",");
+        format!(r#"{{"type":"response.completed","response":{{"status":"completed","output":[{items}]}}}}"#)
+    };
+    let (a, b) = (call("a"), call("b"));
+    let cut = |event: &str| event.get(..event.len() - 9).unwrap_or_default().to_owned();
+    let added = |item: &str| format!(r#"{{"type":"response.output_item.added","item":{item}}}"#);
+    let again = a.replace("\"fa\"", "\"other\"");
+    let remark = r#"{"note": {"function_call"#.to_owned();
+    for (events, is_whole) in [
+        (vec![done(&a), cut(&done(&b)), listed(&[a.clone()])], false),
+        (vec![done(&a), cut(&done(&b)), listed(&[again])], false),
+        (vec![done(&a), cut(&done(&b)), listed(&[a.clone(), b.clone()])], true),
+        (vec![added(&b), done(&a), cut(&done(&b)), listed(&[a.clone(), b.clone()])], true),
+        // An announcement that is lost is none of another call.
+        (vec![cut(&added(&a)), done(&a), listed(&[a.clone()])], true),
+        // Nor is a delta made a call by what is lost behind it.
+        (
+            vec![
+                done(&a),
+                r#"{"type":"response.output_text.delta","#.to_owned(),
+                remark,
+                listed(&[a.clone()]),
+            ],
+            true,
+        ),
+    ] {
+        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let told = story(&[body.as_bytes()], decoder());
+        assert_eq!(told.ends_with("=> Stop\n"), is_whole, "{events:?}: {told}");
     }
 }
 
