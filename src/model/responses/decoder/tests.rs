@@ -821,7 +821,7 @@ fn a_call_that_is_there_does_not_stand_for_one_that_was_lost() {
         )
     };
     let done = |item: &str| format!(r#"{{"type":"response.output_item.done","item":{item}}}"#);
-    let listed = |items: &[String]| {
+    let listed = |items: &[&str]| {
         let items = items.join(",");
         format!(r#"{{"type":"response.completed","response":{{"status":"completed","output":[{items}]}}}}"#)
     };
@@ -831,22 +831,14 @@ fn a_call_that_is_there_does_not_stand_for_one_that_was_lost() {
     let again = a.replace("\"fa\"", "\"other\"");
     let remark = r#"{"note": {"function_call"#.to_owned();
     for (events, is_whole) in [
-        (vec![done(&a), cut(&done(&b)), listed(&[a.clone()])], false),
-        (vec![done(&a), cut(&done(&b)), listed(&[again])], false),
-        (vec![done(&a), cut(&done(&b)), listed(&[a.clone(), b.clone()])], true),
-        (vec![added(&b), done(&a), cut(&done(&b)), listed(&[a.clone(), b.clone()])], true),
+        (vec![done(&a), cut(&done(&b)), listed(&[&a])], false),
+        (vec![done(&a), cut(&done(&b)), listed(&[&again])], false),
+        (vec![done(&a), cut(&done(&b)), listed(&[&a, &b])], true),
+        (vec![added(&b), done(&a), cut(&done(&b)), listed(&[&a, &b])], true),
         // An announcement that is lost is none of another call.
-        (vec![cut(&added(&a)), done(&a), listed(&[a.clone()])], true),
+        (vec![cut(&added(&a)), done(&a), listed(&[&a])], true),
         // Nor is a delta made a call by what is lost behind it.
-        (
-            vec![
-                done(&a),
-                r#"{"type":"response.output_text.delta","#.to_owned(),
-                remark,
-                listed(&[a.clone()]),
-            ],
-            true,
-        ),
+        (vec![done(&a), r#"{"type":"response.output_text.delta","#.to_owned(), remark, listed(&[&a])], true),
     ] {
         let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
         let told = story(&[body.as_bytes()], decoder());
