@@ -103,6 +103,37 @@ fn what_is_not_ticked_stays_on_offer() {
     }
 }
 
+/// An editor may write what is ticked to a file that it has not open, and tells of none of it.
+#[test]
+fn what_is_not_ticked_in_a_file_that_is_not_open_stays_on_offer() {
+    for (ticked, kept) in [("A\nb\nc\nd\ne\n", 1), ("a\nb\nc\nd\ne\n", 2), ("A\nb\nc\nD\ne\n", 0)] {
+        let project = Project::new(FILES);
+        let edit = |find: &str, to: &str| json!({"path": "a.txt", "find": find, "replace": to});
+        let first = call("edit_file", edit("a\n", "A\n")).call("edit_file", edit("d\n", "D\n"));
+        let model = FakeModel::start(Wire::Chat, [first, text("Done.")]);
+        let mut client = Client::builder(&project).model(&model).capabilities(annotating()).start();
+        client.tolerate("window/showMessage");
+        client.on_request("window/showDocument", |_| Answer::Result(json!({"success": true})));
+        client.on_request("workspace/applyEdit", |_| Answer::Never);
+        client.ask("Change both.");
+        let question = client.wait_request("window/showMessageRequest");
+        client.reply(&question, Answer::Result(json!({"title": "Review"})));
+        let edit = client.wait_sent("workspace/applyEdit");
+        project.write("/a.txt", ticked);
+
+        client.reply(&edit, Answer::Result(json!({"applied": true})));
+
+        if kept > 0 {
+            client.wait_request("window/showMessageRequest");
+        } else {
+            client.wait_status("proposals", 0);
+        }
+        let shown = client.command("askls.showEdits", json!({}));
+        let hunks = shown["edits"][0]["hunks"].as_array().map_or(0, Vec::len);
+        assert_eq!(hunks, kept, "{ticked}: {shown}");
+    }
+}
+
 /// VS Code says so when its user closes the preview or ticks nothing.
 #[test]
 fn a_preview_that_is_closed_changes_nothing() {

@@ -129,7 +129,7 @@ impl Session {
         }
         let said = Said::of(&self.editor.request("workspace/applyEdit", params, limit).await);
         match &said {
-            Said::Applied => self.settle(files, watches).await,
+            Said::Applied => self.settle(files, watches, way).await,
             // Some refuse after they did a part, and what they did may not have been told yet.
             Said::Refused { .. } => _ = self.wait_for_files(TELL_LIMIT, files).await,
             Said::Nothing(_) => {}
@@ -223,8 +223,16 @@ impl Session {
             }
             Sees::Else => {}
         }
-        let Some(document) = self.workspace.open_document(&file.path) else { return Came::Whole };
-        let places = places(file, &document.text);
+        let now = match (self.workspace.open_document(&file.path), way) {
+            (Some(document), _) => document.text.to_string(),
+            // An editor opens what it edits, or writes it: what is seen nowhere by now, the user has not ticked.
+            (None, Way::Previewed) => match on_disk_as(file) {
+                Some(now) => now,
+                None => return Came::Whole,
+            },
+            (None, Way::AtOnce | Way::Back(_)) => return Came::Whole,
+        };
+        let places = places(file, &now);
         let is_kept = |place: &PlaceNow| *place != PlaceNow::Before;
         let kept = places.iter().filter(|place| is_kept(place)).count();
         match way {
@@ -277,7 +285,7 @@ impl Session {
     }
 
     /// Waits for what the editor has to tell of the files after it said that it applied the edits.
-    async fn settle(&self, files: &[&FileEdit], watches: &Watches<'_>) {
+    async fn settle(&self, files: &[&FileEdit], watches: &Watches<'_>, way: Way) {
         let is_there = |file: &FileEdit| {
             self.sees(file) == Sees::After || self.carried_out(file, watches.get(&file.path)).is_some()
         };
@@ -286,12 +294,29 @@ impl Session {
             let wait = async { while !self.wait_for_documents(LOOK_AGAIN, is_so).await {} };
             tokio::time::timeout(TELL_LIMIT, wait).await.is_ok()
         };
-        let waits = |file: &FileEdit| self.sees(file) == Sees::Before || self.has_moved_text(file);
+        // Of a preview any part may come about, and be told of late.
+        let is_unseen = |file: &FileEdit| {
+            let is_closed = self.workspace.open_document(&file.path).is_none();
+            let before = file.before.as_ref().filter(|_| is_closed && matches!(way, Way::Previewed));
+            before.is_some_and(|before| on_disk_as(file).is_some_and(|now| *now == *before.text))
+        };
+        let waits =
+            |file: &FileEdit| self.sees(file) == Sees::Before || self.has_moved_text(file) || is_unseen(file);
         let is_as_before = || files.iter().any(|file| waits(file));
         let wait = async { while !tell().await && is_as_before() {} };
         // What has not come about then is for the caller to see.
         let _ = tokio::time::timeout(SETTLE_LIMIT, wait).await;
     }
+}
+
+/// What the disk holds of a file that an edit changes, with a byte order mark only where the edit's own text has one.
+fn on_disk_as(file: &FileEdit) -> Option<String> {
+    let is_marked = file.before.as_ref()?.text.starts_with('\u{feff}');
+    let mut now = on_disk(&file.path)?;
+    if !is_marked && now.starts_with('\u{feff}') {
+        now.remove(0);
+    }
+    Some(now)
 }
 
 /// How much of an edit came about that makes or moves a file, when it is not there as a whole: some editors stop between

@@ -61,17 +61,21 @@ impl Taking {
             let mut hunks: BTreeSet<HunkId> = file.hunks.iter().copied().collect();
             let rest = rest(&file.edit, done);
             let workspace = &self.session.workspace;
-            let told = workspace.open_document(path).filter(|_| !seen.contains(path) && rest.is_none());
+            // Of a part that came about, all that still waits is not in it.
+            let is_part = *came != file.edit;
+            let told = match workspace.open_document(path) {
+                Some(document) => Some(document.text.to_string()),
+                None => came.after.clone().filter(|_| is_part),
+            };
+            let told = told.filter(|_| !seen.contains(path) && rest.is_none());
             happened.rest.extend(rest);
-            if let Some(document) = told.filter(|_| self.session.sees(&file.edit) == Sees::Else) {
+            if let Some(told) = told.filter(|_| self.session.sees(&file.edit) == Sees::Else) {
                 // Lines that came beside some of the user's are not told apart from those by what waits.
-                let places = places(&file.edit, &document.text);
+                let places = places(&file.edit, &told);
                 let is_one_each = places.len() == file.hunks.len();
                 let pairs = file.hunks.iter().zip(&places).filter(|_| is_one_each);
                 let changed: BTreeSet<HunkId> =
                     pairs.filter(|(_, place)| **place != PlaceNow::Before).map(|(id, _)| *id).collect();
-                // Of a part that came about, all that still waits is not in it.
-                let is_part = *came != file.edit;
                 self.review.put_back(&file.hunks);
                 // What newer ones have replaced is not among what waits; only its lines tell.
                 let waiting = self.review.ids();
