@@ -133,7 +133,8 @@ impl Tracked {
     }
 
     /// Finds hunks that are with the editor among the new ones, by where they stand and what they read as: they keep their
-    /// names, and stay taken. One that only reads the same is another. A hunk that begins or ends with such a one becomes two.
+    /// names, and stay taken. One that only reads the same is another. A hunk that begins or ends with such a one
+    /// becomes two, unless it only adds lines.
     fn keep_taken(&mut self, former: &[Former]) {
         if self.basis.kind != HunkKind::Lines {
             return;
@@ -168,7 +169,10 @@ impl Former {
     fn parts_of(&self, lines: &Lines, basis: &Basis) -> Option<[Option<Lines>; 3]> {
         let (before, after) = (basis.text_before(lines), basis.text_after(lines));
         let split = |at_before: usize, at_after: usize| {
-            let is_between = is_between_lines(before, at_before) && is_between_lines(after, at_after);
+            // Of two insertions at one place nothing would say which comes above the other.
+            let has_lines = !lines.base.is_empty();
+            let is_between =
+                has_lines && is_between_lines(before, at_before) && is_between_lines(after, at_after);
             let (base_at, after_at) = (lines.base.start + at_before, lines.after.start + at_after);
             is_between.then(|| {
                 let above = Lines { base: lines.base.start..base_at, after: lines.after.start..after_at };

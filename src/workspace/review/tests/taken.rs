@@ -152,6 +152,41 @@ fn what_was_rejected_of_the_newer_hunks_does_not_come_back_with_the_yes() {
     .assert_eq(&fixture.shown());
 }
 
+/// Lines that a later turn adds right above or below some that the editor has in hand end on their side of them.
+#[test]
+fn lines_added_beside_added_ones_that_the_editor_has_stay_on_their_side() {
+    let check = |before: &str, first: &str, second: &str, expect: &Expect| {
+        for tells_late in [false, true] {
+            let mut fixture = Fixture::new(before, first);
+            let (review, workspace) = (&fixture.review, &fixture.project.workspace);
+            let taken = review.take(workspace, &Selection::Hunk(HunkId(1))).unwrap();
+            let restaged: Vec<FileEdit> =
+                review.undecided(workspace).into_iter().map(|file| file.edit).collect();
+            let edit = FileEdit { after: Some(second.to_owned()), stretches: None, ..restaged[0].clone() };
+            let proposal = EditProposal { files: vec![edit] };
+            review.renew(proposal, (&EditProposal { files: restaged }, &review.ids()), workspace);
+            if tells_late {
+                fixture.review.accepted(&fixture.project.workspace, &taken.files);
+            }
+            fixture.replace(4..4, "F\n");
+            if !tells_late {
+                fixture.review.accepted(&fixture.project.workspace, &taken.files);
+            }
+            expect.assert_eq(&fixture.shown());
+        }
+    };
+    let above = expect![[r#"
+        2: "" -> "S\n" at 1..1, pending
+    "#]];
+    check("one\ntwo\n", "one\nF\ntwo\n", "one\nS\nF\ntwo\n", &above);
+    check("one\n", "one\nF\n", "one\nS\nF\n", &above);
+    let below = expect![[r#"
+        2: "" -> "S\n" at 2..2, pending
+    "#]];
+    check("one\ntwo\n", "one\nF\ntwo\n", "one\nF\nS\ntwo\n", &below);
+    check("one\n", "one\nF\n", "one\nF\nS\n", &below);
+}
+
 /// The yes is heard of before its change, as in an editor that tells late.
 #[test]
 fn newer_hunks_fit_whether_the_change_is_told_before_the_yes_or_after_it() {
