@@ -75,8 +75,8 @@ pub struct AskArguments {
     prompt: Vec<String>,
     #[command(flatten)]
     common: CommonArguments,
-    /// Print one JSON event per line instead of the answer. The last one is turn_ended, except for a prompt, an option or an
-    /// address that cannot be used.
+    /// Print one JSON event per line instead of the answer. The last one is turn_ended, with --apply the one behind it that
+    /// tells what was written; there is none for a prompt, an option or an address that cannot be used.
     #[arg(long)]
     json: bool,
     /// What goes ahead without a question: only reading, edits, or everything including commands.
