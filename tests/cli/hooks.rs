@@ -238,10 +238,5 @@ async fn a_hook_does_not_outlive_askls_when_that_is_killed() {
 
     child.kill().await.unwrap();
 
-    let gone = async {
-        while is_running(&sleep) {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(20), gone).await.unwrap();
+    wait_until_gone(&sleep).await;
 }
